@@ -1,0 +1,42 @@
+"""Values: content, event, actions, state."""
+
+from .actions import EventActions, EventCompaction, ToolConfirmation
+from .content import (
+    Blob,
+    CodeExecutionResult,
+    Content,
+    ExecutableCode,
+    FileData,
+    FunctionCall,
+    FunctionResponse,
+    Message,
+    Part,
+)
+from .event import Event, UsageMetadata, new_event_id, now_ms
+from .state import APP_PREFIX, REMOVED, TEMP_PREFIX, USER_PREFIX, State
+from .value import Value
+
+__all__ = [
+    "APP_PREFIX",
+    "REMOVED",
+    "TEMP_PREFIX",
+    "USER_PREFIX",
+    "Blob",
+    "CodeExecutionResult",
+    "Content",
+    "Event",
+    "EventActions",
+    "EventCompaction",
+    "ExecutableCode",
+    "FileData",
+    "FunctionCall",
+    "FunctionResponse",
+    "Message",
+    "Part",
+    "State",
+    "ToolConfirmation",
+    "UsageMetadata",
+    "Value",
+    "new_event_id",
+    "now_ms",
+]

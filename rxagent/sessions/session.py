@@ -1,0 +1,56 @@
+"""Session: what one process knows of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..events import REMOVED, TEMP_PREFIX, Event, now_ms
+
+__all__ = ["Session"]
+
+
+class Session:
+    """A session as it was read, and as it grows by what is appended through this object.
+
+    id, app_name, user_id: its name. events: the log, oldest first. state: the session's own keys and those of its
+    app (`app:`) and user (`user:`). last_seq: the sequence number of the last event stored. last_update_time: ms.
+    """
+
+    __slots__ = ("app_name", "events", "id", "last_seq", "last_update_time", "state", "user_id")
+
+    def __init__(
+        self,
+        app_name: str,
+        user_id: str,
+        id: str,
+        *,
+        state: Mapping[str, Any] | None = None,
+        events: Iterable[Event] = (),
+        last_seq: int = 0,
+        last_update_time: int | None = None,
+    ) -> None:
+        self.app_name = app_name
+        self.user_id = user_id
+        self.id = id
+        self.state: dict[str, Any] = dict(state or {})
+        self.events: list[Event] = list(events)
+        self.last_seq = last_seq
+        self.last_update_time = now_ms() if last_update_time is None else last_update_time
+
+    def record(self, event: Event) -> None:
+        """Follow an event that was stored: the log, the state, the sequence number."""
+        self.events.append(event)
+        for key, value in event.actions.state_delta.items():
+            if key.startswith(TEMP_PREFIX):
+                continue
+            if isinstance(value, str) and value == REMOVED:
+                self.state.pop(key, None)
+            else:
+                self.state[key] = value
+        if event.seq is not None:
+            self.last_seq = event.seq
+        self.last_update_time = event.timestamp
+
+    def __repr__(self) -> str:
+        return f"<Session {self.app_name}/{self.user_id}/{self.id}: {len(self.events)} events, last seq {self.last_seq}>"

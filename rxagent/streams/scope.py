@@ -1,0 +1,129 @@
+"""CancelScope: one flag, one reason, callbacks. What stops in rxagent stops by one of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import TypeVar, final
+
+from .dropped import drop
+
+__all__ = ["CancelScope", "Stopped"]
+
+T = TypeVar("T")
+
+
+class Stopped(BaseException):
+    """Leaves blocking code whose scope was cancelled.
+
+    A BaseException, so that no `except Exception` of a tool or a library takes a stop for a failure. `scope` is the
+    one that was cancelled: a Stopped that meets a scope which is *not* cancelled is an error like any other.
+    """
+
+    def __init__(self, scope: CancelScope) -> None:
+        super().__init__(scope.reason)
+        self.scope = scope
+
+
+@final
+class CancelScope:
+    """One flag, one reason, callbacks.
+
+        scope    ----------x            cancel("user_stop")
+        waiting  ----------|Stopped
+        callback ----------!            last registered, first run; each exactly once
+
+    Threads: everything from any thread, also from inside a callback of its own; there is no lock to meet.
+    `cancel` runs the callbacks on the calling thread and never waits for the work that it stops.
+    """
+
+    __slots__ = ("_callbacks", "_leave_parent", "_reasons")
+
+    def __init__(self) -> None:
+        self._reasons: list[str] = []  # list.append decides which of two simultaneous reasons is the first
+        self._callbacks: dict[object, Callable[[], object]] = {}
+        self._leave_parent: Callable[[], None] = _nothing
+
+    @property
+    def reason(self) -> str | None:
+        """Why it was cancelled; None while it was not."""
+        return self._reasons[0] if self._reasons else None
+
+    @property
+    def is_cancelled(self) -> bool:
+        """True from the first `cancel` on, for good."""
+        return bool(self._reasons)
+
+    def cancel(self, reason: str = "disposed") -> None:
+        """Set the flag and run the callbacks, the newest first. A later call changes nothing.
+
+        A callback that raises goes to `on_dropped_error`; the others run all the same.
+        """
+        if not self._reasons:
+            self._reasons.append(reason)
+        while True:
+            try:
+                _, callback = self._callbacks.popitem()
+            except KeyError:
+                return
+            _run(callback)
+
+    def on_cancel(self, callback: Callable[[], object]) -> Callable[[], None]:
+        """Run `callback` once on cancel, at once when that was earlier. Returns what takes it back."""
+        key = object()
+        self._callbacks[key] = callback
+        if self._reasons and self._callbacks.pop(key, None) is not None:
+            _run(callback)
+
+        def take_back() -> None:
+            self._callbacks.pop(key, None)
+
+        return take_back
+
+    def child(self) -> CancelScope:
+        """A scope that is cancelled with this one; `detach()` it when its work has ended."""
+        scope = CancelScope()
+        scope._leave_parent = self.on_cancel(lambda: scope.cancel(self.reason or "disposed"))
+        return scope
+
+    def detach(self) -> None:
+        """Part from the parent: its cancel no longer reaches this scope, and it holds no reference to it."""
+        self._leave_parent()
+
+    def check(self) -> None:
+        """Raise Stopped when cancelled."""
+        if self._reasons:
+            raise Stopped(self)
+
+    def wait(self, inbox: SimpleQueue[T], timeout: float | None = None) -> T | None:
+        """`inbox.get()` that a cancel leaves by Stopped. None when `timeout` (seconds) is over.
+
+        One waiter an inbox: a cancel wakes it by putting None there.
+        """
+        take_back = self.on_cancel(lambda: inbox.put(None))  # type: ignore[arg-type]
+        try:
+            self.check()
+            item = inbox.get(timeout=timeout)
+        except Empty:
+            item = None
+        finally:
+            take_back()
+        self.check()
+        return item
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep; a cancel leaves it by Stopped."""
+        self.wait(SimpleQueue(), seconds)
+
+    def __repr__(self) -> str:
+        return f"<CancelScope {'cancelled: ' + self._reasons[0] if self._reasons else 'open'}>"
+
+
+def _nothing() -> None: ...
+
+
+def _run(callback: Callable[[], object]) -> None:
+    try:
+        callback()
+    except Exception as error:
+        drop(error, "cancel callback")
