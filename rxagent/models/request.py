@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from ..errors import DuplicateToolError
-from ..events import Content, Value
+from rxagent.errors import DuplicateToolError
+from rxagent.events import Content, Value
 
 __all__ = ["Declared", "FunctionDeclaration", "GenerateContentConfig", "LlmRequest"]
 

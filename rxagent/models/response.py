@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..events import Content, UsageMetadata, Value
+from rxagent.events import Content, UsageMetadata, Value
 
 __all__ = ["LlmResponse"]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar, Union
+from typing import Any, NamedTuple, TypeVar
 
-from ..events import Event
+from rxagent.events import Event
+
 from .session import Session
 
 __all__ = [
@@ -21,7 +22,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-MaybeAwaitable = Union[T, Awaitable[T]]
+MaybeAwaitable = T | Awaitable[T]
 """Built-in services return values; a user's service may return awaitables, which a run awaits."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..events import REMOVED, TEMP_PREFIX, Event, now_ms
+from rxagent.events import REMOVED, TEMP_PREFIX, Event, now_ms
 
 __all__ = ["Session"]
 
@@ -53,4 +53,4 @@ class Session:
         self.last_update_time = event.timestamp
 
     def __repr__(self) -> str:
-        return f"<Session {self.app_name}/{self.user_id}/{self.id}: {len(self.events)} events, last seq {self.last_seq}>"
+        return f"<Session {self.app_name}/{self.user_id}/{self.id}: {len(self.events)} events, seq {self.last_seq}>"

@@ -11,7 +11,8 @@ from reactivex import Observable, abc
 from reactivex.disposable import Disposable
 from reactivex.scheduler import CurrentThreadScheduler
 
-from ..errors import UsageError
+from rxagent.errors import UsageError
+
 from .dropped import drop, guarded
 from .scope import CancelScope
 
