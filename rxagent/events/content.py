@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 from .value import Value
 
@@ -126,5 +126,5 @@ class Content(Value):
         return "".join(part.text for part in self.parts or () if part.text and not part.thought)
 
 
-Message = str | Content | Part | Iterable[Part]
+Message: TypeAlias = str | Content | Part | Iterable[Part]
 """What a caller may give as a message."""
