@@ -1,0 +1,262 @@
+"""asyncio, and the one place of rxagent that touches it: loops, tasks, cancelling them, and waiting on them.
+
+Coroutines of a run (tools, callbacks, services) run on the event loop that was running when the run was subscribed,
+else on one background loop of the process. While a blocking wait of ours occupies a loop's thread, coroutines go to
+the background loop; a wait for a coroutine that is already on the occupied loop is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from reactivex import Observable
+
+from rxagent.errors import UsageError
+
+from . import idle
+from .ledger import Ledger, current_ledger
+from .single import Single, SingleEmitter
+
+__all__ = [
+    "Loop",
+    "awaitable",
+    "blocking_wait",
+    "home_loop",
+    "on_loop_thread",
+    "running_loop",
+    "single_of_awaitable",
+    "single_of_coroutine",
+]
+
+T = TypeVar("T")
+Loop = asyncio.AbstractEventLoop
+
+home_loop: contextvars.ContextVar[Loop | None] = contextvars.ContextVar("rxagent_loop", default=None)
+"""The loop for the coroutines of the run that this code is part of; nested runs inherit it."""
+
+
+class _Background:
+    """The loop of the process for coroutines that have no other, on a daemon thread `rxagent-loop`."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: Loop | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def loop(self) -> Loop | None:
+        return self._loop
+
+    def get(self) -> Loop:
+        """The running loop; started when there is none, also in a forked child."""
+        with self._lock:
+            if self._loop is None or self._thread is None or not self._thread.is_alive():
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=self._serve, args=(self._loop,), daemon=True, name="rxagent-loop"
+                )
+                self._thread.start()
+            return self._loop
+
+    @staticmethod
+    def _serve(loop: Loop) -> None:
+        while True:
+            try:
+                loop.run_forever()
+                break
+            except (KeyboardInterrupt, SystemExit):
+                continue  # a task raised it, and keeps it as its error; the other tasks need the loop
+        loop.close()
+
+    def end(self) -> None:
+        """Stop the loop and wait for its thread; the next `get` starts another."""
+        with self._lock:
+            loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
+        if loop is not None and thread is not None and thread.is_alive():
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+
+
+_background = _Background()
+idle.register(_background.end)
+
+_lock = threading.Lock()
+_blocked: Counter[Loop] = Counter()  # loops whose thread waits in blocking code of ours
+_tasks: Counter[tuple[Loop, Ledger | None]] = Counter()  # coroutines under way, by loop and run
+
+
+def running_loop() -> Loop | None:
+    """The loop that runs on this thread."""
+    return asyncio._get_running_loop()
+
+
+def on_loop_thread() -> bool:
+    """True when this thread runs a loop."""
+    return asyncio._get_running_loop() is not None
+
+
+def _loop_for_coroutines() -> Loop:
+    loop = home_loop.get()
+    if loop is not None and loop.is_running() and not _blocked[loop]:
+        return loop
+    return _background.get()
+
+
+@contextmanager
+def blocking_wait(ledger: Ledger | None) -> Iterator[None]:
+    """Around every blocking wait for a run: tells this thread's loop that it stands still.
+
+    Raises UsageError at once where the wait could never end: on the background loop, or when a coroutine of the run
+    is under way on this very loop.
+    """
+    loop = asyncio._get_running_loop()
+    if loop is None:
+        yield
+        return
+    if loop is _background.loop:
+        raise UsageError("this would block the loop that coroutines run on; use `await` or `async for` here")
+    with _lock:
+        _blocked[loop] += 1
+        waits_for_itself = ledger is not None and _tasks[loop, ledger] > 0
+    try:
+        if waits_for_itself:
+            raise UsageError(
+                "this blocks the event loop on which a coroutine of the run is under way; use `await` or `async for`"
+            )
+        yield
+    finally:
+        with _lock:
+            _blocked[loop] -= 1
+            if not _blocked[loop]:
+                del _blocked[loop]
+
+
+def _submit(
+    loop: Loop, make: Callable[[], Coroutine[Any, Any, T]], done: Callable[[T | None, BaseException | None], object]
+) -> Callable[[], None]:
+    """Run a coroutine as a task of `loop`, in a copy of this context. `done(value, error)` once, when it has *ended*.
+
+    Returns a cancel for any thread: the task ends when its own cleanup has, not at the cancel.
+    """
+    ledger = current_ledger.get()
+    context = contextvars.copy_context()
+    tasks: list[asyncio.Task[T]] = []
+    cancelled: list[bool] = []
+    with _lock:
+        _tasks[loop, ledger] += 1
+    if ledger is not None:
+        ledger.enter()
+
+    def end(value: T | None, error: BaseException | None) -> None:
+        with _lock:
+            _tasks[loop, ledger] -= 1
+            if not _tasks[loop, ledger]:
+                del _tasks[loop, ledger]
+        try:
+            done(value, error)
+        finally:
+            if ledger is not None:
+                ledger.leave(on_loop=True)
+
+    def ended(task: asyncio.Task[T]) -> None:
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        end(None if error is not None else task.result(), error)
+
+    def begin() -> None:
+        if cancelled:
+            end(None, asyncio.CancelledError())
+            return
+        tasks.append(loop.create_task(make(), context=context))
+        tasks[0].add_done_callback(ended)
+
+    def cancel() -> None:
+        cancelled.append(True)
+        try:
+            loop.call_soon_threadsafe(lambda: tasks and tasks[0].cancel())
+        except RuntimeError:
+            pass  # the loop is closed: asyncio.run has cancelled the task
+
+    try:
+        loop.call_soon_threadsafe(begin)
+    except RuntimeError as error:
+        end(None, error)
+    return cancel
+
+
+def single_of_coroutine(make: Callable[[], Coroutine[Any, Any, T]]) -> Single[T]:
+    """A coroutine as a Single: each subscription makes and runs one.
+
+    Disposal: cancels the task. Errors: the coroutine's; a cancel by somebody else is a RuntimeError.
+    Threads: the loop of the run that subscribes, else the background loop; it counts as the run's work until its
+    task has ended.
+    """
+    return _single(make, None)
+
+
+def single_of_awaitable(value: Awaitable[T]) -> Single[T]:
+    """An awaitable (a coroutine, an asyncio Future, ...) as a Single, for one subscription; else as the above."""
+
+    async def wait() -> T:
+        return await value
+
+    return _single(wait, getattr(value, "get_loop", None))
+
+
+def _single(make: Callable[[], Coroutine[Any, Any, T]], get_loop: Callable[[], Loop] | None) -> Single[T]:
+    def start(emitter: SingleEmitter[T]) -> None:
+        def done(value: Any, error: BaseException | None) -> None:
+            if error is None:
+                emitter.on_success(value)
+            elif not emitter.is_disposed:
+                emitter.on_error(_as_error(error))
+
+        emitter.set_cancellable(_submit(get_loop() if get_loop else _loop_for_coroutines(), make, done))
+
+    return Single(start)
+
+
+def _as_error(error: BaseException) -> Exception:
+    if isinstance(error, Exception):
+        return error
+    wrapped = RuntimeError(f"a coroutine was left by {type(error).__name__}: {error}")
+    wrapped.__cause__ = error
+    return wrapped
+
+
+async def awaitable(source: Observable[T]) -> T:
+    """The last value of an Observable, for `await`; cancelling the task disposes.
+
+    Raises the stream's error; UsageError when it ends without a value. (The inherited `__await__` of Observable sets
+    the future on the emitting thread, where the loop does not notice.)
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+    values: list[T] = []
+
+    def settle(error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is not None:
+            future.set_exception(error)
+        elif values:
+            future.set_result(values[-1])
+        else:
+            future.set_exception(UsageError("the stream ended without a value"))
+
+    def tell(error: BaseException | None = None) -> None:
+        try:
+            loop.call_soon_threadsafe(settle, error)
+        except RuntimeError:
+            pass  # the loop is closed; nobody waits
+
+    handle = source.subscribe(values.append, tell, tell)
+    try:
+        return await future
+    finally:
+        handle.dispose()

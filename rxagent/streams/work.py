@@ -1,0 +1,65 @@
+"""Work: blocking code of a run as an Observable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, final
+
+from reactivex import Observable, abc
+from reactivex.disposable import Disposable
+
+from .mailbox import Mailbox
+from .scope import CancelScope, Stopped
+
+__all__ = ["Emit", "Work"]
+
+T = TypeVar("T")
+Emit = Callable[[T], None]
+
+
+@final
+class Work(Observable[T]):
+    """`body(emit, scope)` runs on the mailbox's worker, once the chain below is linked.
+
+    ::
+
+        body    emit a--emit b--return         emit a--raise          emit a--dispose
+        Work    -----a-------b-------|         -----a------x          -----a--
+
+    `emit` passes an item down and returns when it was taken: stored, for an event of a run.
+
+    Disposal: `emit` and every wait on `scope` raise Stopped in the body.
+    Errors: what the body raises is on_error, also a Stopped of another scope.
+    Threads: the mailbox's worker, `on_next` included.
+    """
+
+    def __init__(self, mailbox: Mailbox, body: Callable[[Emit[T], CancelScope], object]) -> None:
+        super().__init__()
+        self._mailbox = mailbox
+        self._body = body
+
+    def _subscribe_core(
+        self, observer: abc.ObserverBase[T], scheduler: abc.SchedulerBase | None = None
+    ) -> abc.DisposableBase:
+        scope = self._mailbox.scope.child()
+
+        def emit(item: T) -> None:
+            scope.check()
+            observer.on_next(item)
+            scope.check()
+
+        def job() -> None:
+            try:
+                scope.check()
+                self._body(emit, scope)
+                scope.check()
+            except (Stopped, Exception) as error:
+                if not scope.is_cancelled:
+                    observer.on_error(error)  # type: ignore[arg-type]  # a stray Stopped is an error, else the run hangs
+            else:
+                observer.on_completed()
+            finally:
+                scope.detach()
+
+        self._mailbox.post(job)
+        return Disposable(scope.cancel)
