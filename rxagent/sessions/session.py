@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rxagent.events import REMOVED, TEMP_PREFIX, Event, now_ms
+from rxagent.events import Event, now_ms
+
+from .delta import apply_delta, kept
+from .key import SessionKey
 
 __all__ = ["Session"]
 
@@ -38,19 +41,31 @@ class Session:
         self.last_seq = last_seq
         self.last_update_time = now_ms() if last_update_time is None else last_update_time
 
+    @property
+    def key(self) -> SessionKey:
+        """What names the session."""
+        return SessionKey(self.app_name, self.user_id, self.id)
+
     def record(self, event: Event) -> None:
         """Follow an event that was stored: the log, the state, the sequence number."""
         self.events.append(event)
-        for key, value in event.actions.state_delta.items():
-            if key.startswith(TEMP_PREFIX):
-                continue
-            if isinstance(value, str) and value == REMOVED:
-                self.state.pop(key, None)
-            else:
-                self.state[key] = value
+        delta = event.actions.state_delta
+        if delta:
+            apply_delta(self.state, kept(delta))
         if event.seq is not None:
             self.last_seq = event.seq
         self.last_update_time = event.timestamp
+
+    def record_stored(self, events: Sequence[Event], whole: Iterable[Event], first_seq: int) -> list[Event]:
+        """Follow a batch that was stored from `first_seq` on; returns it with its sequence numbers.
+
+        events: what was to be appended. whole: those of them that are not partial, in their stored form.
+        """
+        stored = [event.model_copy(update={"seq": seq}) for seq, event in enumerate(whole, first_seq)]
+        for event in stored:
+            self.record(event)
+        rest = iter(stored)
+        return [event if event.partial else next(rest) for event in events]
 
     def __repr__(self) -> str:
         return f"<Session {self.app_name}/{self.user_id}/{self.id}: {len(self.events)} events, seq {self.last_seq}>"

@@ -1,0 +1,41 @@
+"""Sessions: logs of events and state, in memory or in a SQLite file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .base import BaseSessionService, GetSessionConfig, MaybeAwaitable
+from .key import SessionKey
+from .local_runs import LocalRuns
+from .memory import InMemorySessionService
+from .owner import current_owner, is_gone
+from .session import Session
+from .turn import OpenRun, Owner, RunTicket, StopRequest
+
+if TYPE_CHECKING:
+    from .sqlite import SqliteSessionService
+
+__all__ = [
+    "BaseSessionService",
+    "GetSessionConfig",
+    "InMemorySessionService",
+    "LocalRuns",
+    "MaybeAwaitable",
+    "OpenRun",
+    "Owner",
+    "RunTicket",
+    "Session",
+    "SessionKey",
+    "SqliteSessionService",
+    "StopRequest",
+    "current_owner",
+    "is_gone",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name == "SqliteSessionService":
+        from .sqlite import SqliteSessionService  # sqlite3 is loaded when it is asked for
+
+        return SqliteSessionService
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
