@@ -21,6 +21,7 @@ __all__ = [
     "FencedError",
     "LlmCallsLimitExceededError",
     "LocalModelError",
+    "ModelAnswerError",
     "ModelConnectError",
     "ModelConnectTimeoutError",
     "ModelError",
@@ -111,13 +112,28 @@ class ModelError(RxAgentError):
 class ModelHttpError(ModelError):
     """Raised when the model's server answers with an error status.
 
-    status: the HTTP status code. body: the start of the answer's text, without secrets.
+    status: the HTTP status code. body: the start of the answer's text, without secrets. retry_after: seconds that the
+    server asks to wait, None when it does not say.
     """
 
-    def __init__(self, message: str, *, status: int, body: str = "") -> None:
+    def __init__(self, message: str, *, status: int, body: str = "", retry_after: float | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.body = body
+        self.retry_after = retry_after
+
+
+class ModelAnswerError(ModelHttpError):
+    """Raised when the server reports an error inside an answer that began with HTTP 200.
+
+    status: the error's own code where that is an HTTP status, else the nearest one. code: its code or type, as sent.
+    text: the answer's text so far.
+    """
+
+    def __init__(self, message: str, *, status: int, code: str = "", body: str = "", text: str = "") -> None:
+        super().__init__(message, status=status, body=body)
+        self.code = code
+        self.text = text
 
 
 class ModelConnectError(ModelError):
