@@ -1,0 +1,192 @@
+"""FunctionTool: a function as a tool."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from rxagent.errors import ConfigError, ToolError
+from rxagent.models.request import FunctionDeclaration
+from rxagent.streams.single import Single, SingleEmitter
+
+from .base import BaseTool
+from .binding import CONTEXT_NAME, home_of, read_signature
+from .context import CallContext
+from .docstring import Docs, read_docstring
+from .result import error_result, internal_error_result, to_result
+from .schema import Arguments, BindError
+
+__all__ = ["FunctionTool", "ToolLike", "as_tool"]
+
+_log = logging.getLogger("rxagent.tools")
+
+Result: TypeAlias = dict[str, Any]
+ToolLike: TypeAlias = BaseTool | Callable[..., object]
+"""What an agent takes as a tool."""
+
+
+class FunctionTool(BaseTool):
+    """A function, a coroutine function, or a function that returns a Single, an Observable or a Future.
+
+    name, description: the function's own (its docstring's) by default. Types come from the hints, the parameters'
+    descriptions from the docstring or from `Annotated`. `tool_context` is bound by its name, whatever its hint, and
+    the model does not see it. Parameters' defaults are told to the model; what a `functools.partial` fixes is not.
+
+    Raises ConfigError for what a model cannot be told: a missing hint, one without a schema, `*args`, `**kwargs`.
+
+    How a call ends (ADK Java, FunctionTool):
+
+        arguments that do not bind          --> {"status": "error", "message": "... argument 'x': ..."}
+        returned value                      --> see `to_result`; of an Observable the last one, `{}` for none
+        ToolError, raised or emitted        --> {"status": "error", "message": its text}
+        any other exception raised          --> {"status": "error", "message": "An internal error occurred."}, logged
+        error of a returned Single, Future  --x that error
+
+    Disposal: disposes the returned Single, cancels the coroutine or Future; a plain function runs to its end unseen.
+    Errors: as above; a BaseException is not caught. Threads: the function runs on the subscribing thread, a coroutine
+    on the run's event loop.
+    """
+
+    __slots__ = ("_arguments", "_declaration", "_docs", "_func", "_given", "_is_coroutine", "_takes_context")
+
+    def __init__(
+        self,
+        func: Callable[..., object],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        is_long_running: bool = False,
+        custom_metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        name = name or _name_of(func)
+        super().__init__(name, is_long_running=is_long_running, custom_metadata=custom_metadata)
+        if isinstance(func, type) or inspect.isasyncgenfunction(home_of(func)):
+            raise ConfigError(f"the tool {name!r} is a class or an async generator; give a function or an object of it")
+        signature = read_signature(func, name)
+        self._func = func
+        self._given = description
+        self._docs: Docs | None = None
+        self._declaration: FunctionDeclaration | None = None
+        self._arguments = Arguments(signature.parameters, name)
+        self._takes_context = signature.takes_context
+        self._is_coroutine = inspect.iscoroutinefunction(func) or inspect.iscoroutinefunction(
+            getattr(type(func), "__call__", None)  # noqa: B004 - the function of a callable object
+        )
+
+    @property
+    def func(self) -> Callable[..., object]:
+        """The function."""
+        return self._func
+
+    @property
+    def description(self) -> str:
+        """The one given, else the docstring's, without its sections."""
+        return self._read_docs().description if self._given is None else self._given
+
+    def declaration(self) -> FunctionDeclaration:
+        """What the model is told; made once."""
+        if self._declaration is None:
+            parameters = self._arguments.json_schema(self._read_docs().parameters)
+            self._declaration = FunctionDeclaration(name=self.name, description=self.description, parameters=parameters)
+        return self._declaration
+
+    def run_async(self, args: dict[str, Any], tool_context: CallContext) -> Single[Result]:
+        """One call; how it ends is told at the class."""
+        return Single(lambda emitter: self._start(args, tool_context, emitter))
+
+    def _start(self, args: dict[str, Any], tool_context: CallContext, emitter: SingleEmitter[Result]) -> None:
+        try:
+            bound = self._arguments.bind(args)
+        except BindError as error:
+            emitter.on_success(error_result(str(error)))
+            return
+        if self._takes_context:
+            bound[CONTEXT_NAME] = tool_context
+        if self._is_coroutine:
+            from rxagent.streams.aio import single_of_coroutine  # asyncio is not loaded for plain functions
+
+            self._follow(single_of_coroutine(lambda: self._func(**bound)), emitter, self._left)  # type: ignore[arg-type, return-value]
+            return
+        source: Single[Any] | None = None
+        result: Result = {}
+        try:
+            value = self._func(**bound)
+            source = _deferred(value)
+            if source is None:
+                result = to_result(value)
+        except Exception as error:
+            result = self._failed(error)
+        if source is None:
+            emitter.on_success(result)  # outside of the try: what is raised downstream is not the tool's
+        else:
+            self._follow(source, emitter, self._left if inspect.iscoroutine(value) else _emitted)
+
+    def _follow(
+        self, source: Single[Any], emitter: SingleEmitter[Result], failed: Callable[[Exception], Result]
+    ) -> None:
+        def end(make: Callable[[Any], Result], value: Any) -> None:
+            try:
+                result = make(value)
+            except Exception as error:
+                emitter.on_error(error)
+            else:
+                emitter.on_success(result)
+
+        handle = source.subscribe(lambda value: end(to_result, value), lambda error: end(failed, error))
+        emitter.set_cancellable(handle.dispose)
+
+    def _failed(self, error: Exception) -> Result:
+        """The result for what the function raised."""
+        if isinstance(error, ToolError):
+            return error_result(str(error))
+        _log.error("the tool %r failed", self.name, exc_info=error)
+        return internal_error_result()
+
+    def _left(self, error: Exception) -> Result:
+        """The result for what a coroutine was left by; raises what stands for a BaseException."""
+        if error.__cause__ is not None and not isinstance(error.__cause__, Exception):
+            raise error
+        return self._failed(error)
+
+    def _read_docs(self) -> Docs:
+        if self._docs is None:
+            home = home_of(self._func)
+            of_object = type(self._func).__doc__ if home is getattr(type(self._func), "__call__", None) else None  # noqa: B004
+            self._docs = read_docstring(home.__doc__ or of_object)
+        return self._docs
+
+
+def as_tool(tool: ToolLike) -> BaseTool:
+    """A tool as it is, a callable as a FunctionTool. Raises ConfigError for anything else."""
+    if isinstance(tool, BaseTool):
+        return tool
+    if isinstance(tool, type) and issubclass(tool, BaseTool):
+        raise ConfigError(f"{tool.__name__} is a class; give an object of it: {tool.__name__}(...)")
+    if not callable(tool):
+        raise ConfigError(f"a tool is a function or a BaseTool, not {type(tool).__name__}: {tool!r}")
+    return FunctionTool(tool)
+
+
+def _name_of(func: Callable[..., object]) -> str:
+    while isinstance(func, functools.partial):
+        func = func.func
+    return getattr(func, "__name__", None) or type(func).__name__
+
+
+def _emitted(error: Exception) -> Result:
+    """The result for an error of a returned stream; raises it when it is not for the model."""
+    if isinstance(error, ToolError):
+        return error_result(str(error))
+    raise error
+
+
+def _deferred(value: object) -> Single[Any] | None:
+    """What must be waited for, as a Single; None for a plain value."""
+    if value is None or isinstance(value, (dict, str, list, int, float)):
+        return None
+    from rxagent.streams.as_single import as_single, is_deferred
+
+    return as_single(value) if is_deferred(value) else None
