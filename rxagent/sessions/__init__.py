@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .base import BaseSessionService, GetSessionConfig, MaybeAwaitable
+from .keeper import LEASE, Keeper, end_idle_keepers, keeper_of
 from .key import SessionKey
 from .local_runs import LocalRuns
 from .memory import InMemorySessionService
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
     from .sqlite import SqliteSessionService
 
 __all__ = [
+    "LEASE",
     "BaseSessionService",
     "GetSessionConfig",
     "InMemorySessionService",
+    "Keeper",
     "LocalRuns",
     "MaybeAwaitable",
     "OpenRun",
@@ -29,7 +32,9 @@ __all__ = [
     "SqliteSessionService",
     "StopRequest",
     "current_owner",
+    "end_idle_keepers",
     "is_gone",
+    "keeper_of",
 ]
 
 

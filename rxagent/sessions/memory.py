@@ -117,7 +117,7 @@ class InMemorySessionService(BaseSessionService):
             first = len(record.events) + 1
             for seq, text in enumerate(texts, first):
                 self._store(key, record, event_of(text, seq))
-        return session.record_stored(events, whole, first)
+            return session.record_stored(events, whole, first)  # in the lock: threads that share a session keep order
 
     def open_run(self, key: SessionKey, run_id: str, *, owner: Owner, lease: float) -> RunTicket:
         """Take the session's turn until it is given back; `lease` is not needed here."""
