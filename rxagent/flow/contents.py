@@ -1,0 +1,184 @@
+"""Contents: what of a session's log an agent's model is sent (ADK Java, Contents)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal, final
+
+from rxagent.events import Content, Event, Part
+
+from .other_agents import as_context, call_as_context, part_as_context, response_as_context
+from .pairing import LoggedCall, Pairing
+from .rearrange import Entry, arranged, current_turn
+
+__all__ = ["REQUEST_CONFIRMATION", "History", "IncludeContents", "build_contents"]
+
+IncludeContents = Literal["default", "none"]
+
+REQUEST_CONFIRMATION: Final = "adk_request_confirmation"
+"""The synthetic tool by which a user is asked about a call; models never see it."""
+
+
+def build_contents(
+    events: Iterable[Event], *, agent_name: str, branch: str | None = None, include: IncludeContents = "default"
+) -> list[Content]:
+    """The contents of an agent's request, from the session's events in log order.
+
+    branch: the invocation's; events of other branches are not seen, those of its ancestors are. include: "none" sends
+    the current turn alone. A summary that stands for older events is an event like any other here: authored "model",
+    in the place of the events that it covers.
+    """
+    history = History(agent_name, branch)
+    history.extend(events)
+    return history.contents(include)
+
+
+@final
+class History:
+    """A log as one agent sees it. It grows with the log: an event is looked at once, however many requests follow.
+
+    The rules, in this order:
+
+    - seen are events with something to say: not those whose parts are all empty or thoughts, and not those of other
+      branches (`a.b` sees `a` and `a.b`, not `a.c` nor `a.bc`); questions for confirmation and their answers never;
+    - own words (also those of the author "model") and the user's are sent as they are; a missing role is filled in;
+    - what another agent did is told as context; so is the user's answer to a call that this agent does not see;
+    - a response is sent directly behind its call, a later one replaces an earlier one; an orphan is not sent;
+    - a designed pause without a response is sent with "still pending"; any other open call stays open: a run seals
+      the log before.
+
+    Not thread-safe: one run at a time.
+    """
+
+    __slots__ = ("_agent", "_branch", "_called", "_entries", "_pairing", "_seen_branches")
+
+    def __init__(self, agent_name: str, branch: str | None = None) -> None:
+        self._agent = agent_name
+        self._branch = branch or ""
+        self._entries: list[Entry] = []
+        self._pairing = Pairing()
+        self._called: dict[LoggedCall, Entry] = {}  # the calls that this agent sees as its own
+        self._seen_branches: dict[str | None, bool] = {None: True, "": True}
+
+    def extend(self, events: Iterable[Event]) -> None:
+        """Go on with the events that follow in the log."""
+        for event in events:
+            content = event.content
+            if content is not None and content.parts and not event.partial:
+                self._add(event, content, content.parts)
+            self._pairing.position += 1
+
+    def contents(self, include: IncludeContents = "default") -> list[Content]:
+        """What is sent now."""
+        return list(arranged(self._entries if include == "default" else current_turn(self._entries)))
+
+    # -- one event ----------------------------------------------------------------------------------------------------
+
+    def _add(self, event: Event, content: Content, parts: tuple[Part, ...]) -> None:
+        author = event.author
+        by_other = bool(author) and author not in (self._agent, "user", "model")
+        opens_turn = by_other or author == "user"
+        for part in parts:
+            if part.function_call is not None or part.function_response is not None:
+                self._add_with_calls(event, content, parts, by_other, opens_turn)
+                return
+        if not self._is_seen(event.branch):
+            return
+        if by_other:
+            self._add_context([told for part in parts if (told := part_as_context(author, part)) is not None])
+        else:
+            self._add_words(event, content, parts, opens_turn)
+
+    def _add_with_calls(
+        self, event: Event, content: Content, parts: tuple[Part, ...], by_other: bool, opens_turn: bool
+    ) -> None:
+        """An event with calls or responses: they are paired also when the event itself is not seen."""
+        told: list[Part] = []
+        kept: list[Part] = []
+        calls: list[LoggedCall] = []
+        answered: list[LoggedCall] = []
+        for part in parts:
+            if part.function_call is not None:
+                call = self._pairing.add_call(event, part, part.function_call)
+                if call.name == REQUEST_CONFIRMATION:
+                    continue
+                if by_other:
+                    told.append(call_as_context(event.author, part.function_call))
+                else:
+                    kept.append(part)
+                    calls.append(call)
+            elif part.function_response is not None:
+                response = part.function_response
+                answers = self._pairing.add_response(event, part, response)
+                if answers is None or answers.name == REQUEST_CONFIRMATION:
+                    continue
+                if answers in self._called:
+                    answered.append(answers)
+                else:
+                    told.append(response_as_context(answers.author, response))
+            elif not by_other:
+                kept.append(part)
+            elif (words := part_as_context(event.author, part)) is not None:
+                told.append(words)
+        if answered:
+            self._add_answers(event, answered, opens_turn)
+        if not self._is_seen(event.branch):
+            return
+        if told:
+            self._add_context(told, keeps=event.author == "user")
+        if kept:
+            self._add_words(event, content, parts if len(kept) == len(parts) else tuple(kept), opens_turn, calls)
+
+    def _add_answers(self, event: Event, answered: Sequence[LoggedCall], opens_turn: bool) -> None:
+        called = [self._called[call] for call in answered]
+        for entry in called:
+            entry.answered_by(event)
+        self._entries.append(Entry(len(self._entries), None, opens_turn, answers=called))
+
+    def _add_context(self, told: Sequence[Part], keeps: bool = False) -> None:
+        if told:
+            self._entries.append(Entry(len(self._entries), as_context(told), True, keeps=keeps))
+
+    def _add_words(
+        self,
+        event: Event,
+        content: Content,
+        parts: tuple[Part, ...],
+        opens_turn: bool,
+        calls: Sequence[LoggedCall] = (),
+    ) -> None:
+        if not calls and not any(map(_is_visible, parts)):
+            return
+        if parts is not content.parts or not content.role:
+            role = content.role or ("user" if event.author == "user" else "model")
+            content = Content(role=role, parts=parts)
+        entry = Entry(len(self._entries), content, opens_turn, calls=calls)
+        self._entries.append(entry)
+        for call in calls:
+            self._called[call] = entry
+
+    def _is_seen(self, branch: str | None) -> bool:
+        """True for events without branch, and for those of the invocation's branch and its ancestors."""
+        seen = self._seen_branches.get(branch)
+        if seen is None:
+            mine = self._branch
+            seen = not mine or mine == branch or mine.startswith(f"{branch}.")
+            self._seen_branches[branch] = seen
+        return seen
+
+
+def _is_visible(part: Part) -> bool:
+    """True for a part that a model can make something of (ADK Java: a thought alone is nothing)."""
+    if part.text is not None and not part.thought:
+        return True
+    if part.thought_signature or part.function_call is not None:
+        return True
+    if part.thought:
+        return False
+    return (
+        part.inline_data is not None
+        or part.file_data is not None
+        or part.executable_code is not None
+        or part.code_execution_result is not None
+        or bool(part.model_extra)
+    )

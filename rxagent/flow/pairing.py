@@ -1,0 +1,195 @@
+"""Pairing: which response answers which call. By occurrence, because servers and old logs repeat ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, final
+
+from rxagent.events import Event, FunctionCall, FunctionResponse, Part
+
+__all__ = ["LoggedCall", "Pairing", "Reply", "is_error_result", "open_calls", "pending_calls"]
+
+_USER = "user"
+
+
+class Reply(NamedTuple):
+    """A response that was paired with a call: its number among all responses, the part, and the event it came in."""
+
+    number: int
+    part: Part
+    event: Event
+
+
+@final
+class LoggedCall:
+    """One occurrence of a function call in a log. Two calls with the same id are two of these.
+
+    event, position: where it stands (index among the events read). author, branch, invocation_id: the event's. part:
+    the part that holds the call; call_id, name: the call's. long_running:
+    listed in its event's `long_running_tool_ids`, that is a designed pause. replies: its responses so far, in order.
+    """
+
+    __slots__ = (
+        "author",
+        "branch",
+        "call_id",
+        "event",
+        "long_running",
+        "name",
+        "namesake",
+        "part",
+        "position",
+        "replies",
+    )
+
+    def __init__(
+        self, event: Event, position: int, part: Part, call: FunctionCall, namesake: LoggedCall | None
+    ) -> None:
+        self.event = event
+        self.author = event.author
+        self.branch = event.branch
+        self.position = position
+        self.part = part
+        self.call_id = call.id
+        self.name = call.name
+        pauses = event.long_running_tool_ids
+        self.long_running = pauses is not None and call.id in pauses
+        self.replies: tuple[Reply, ...] = ()
+        self.before = before  # the call before it with the same id
+
+    @property
+    def function_call(self) -> FunctionCall:
+        """The call itself."""
+        call = self.part.function_call
+        assert call is not None  # a LoggedCall is made of one
+        return call
+
+    @property
+    def invocation_id(self) -> str | None:
+        """The run that made the call."""
+        return self.event.invocation_id
+
+    @property
+    def is_open(self) -> bool:
+        """True while it has no response at all."""
+        return not self.replies
+
+    @property
+    def is_answered(self) -> bool:
+        """True when nothing more is owed: an interim value of a long-running tool is no answer.
+
+        A long-running call is answered by a response authored by the user, or by the tool's own error result.
+        """
+        if not self.long_running or not self.replies:
+            return bool(self.replies)
+        newest = self.replies[-1].part.function_response
+        failed = newest is not None and is_error_result(newest)
+        return failed or any(reply.event.author == _USER for reply in self.replies)
+
+    def __repr__(self) -> str:
+        state = "answered" if self.is_answered else "open" if self.is_open else "pending"
+        return f"<LoggedCall {self.name} {self.call_id!r} of {self.author}: {state}>"
+
+
+@final
+class Pairing:
+    """Reads a log forwards, event by event, and pairs each response with the call it answers.
+
+    Among the calls with the response's id it takes, by preference: one that this author and branch made (a user may
+    answer any), one with the response's tool name, one that is still owed an answer; then the latest event, and in it
+    the earliest call. So ids that are used again, in a later turn, in another branch or twice in one event, go right.
+    A call without id is answered by a response without id and with its name.
+
+    ::
+
+        log       X(1)  x=1  X(2)  x=2            two calls with the id X
+        by id     X(1)--x=2  X(2)--?              the second result is lost
+        here      X(1)--x=1  X(2)--x=2
+    """
+
+    __slots__ = ("_latest", "_replies", "calls", "position")
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self.calls: list[LoggedCall] = []
+        self.position = 0
+        self._latest: dict[str, LoggedCall] = {}  # id -> the newest call, from which the older ones are reached
+        self._replies = 0
+        self.read(events)
+
+    def read(self, events: Iterable[Event]) -> None:
+        """Go on with these events."""
+        for event in events:
+            content = event.content
+            if content is not None and content.parts:
+                for part in content.parts:
+                    if part.function_call is not None:
+                        self.add_call(event, part, part.function_call)
+                    elif part.function_response is not None:
+                        self.add_response(event, part, part.function_response)
+            self.position += 1
+
+    def add_call(self, event: Event, part: Part, call: FunctionCall) -> LoggedCall:
+        """Note a call of the event at the current position."""
+        key = call.id or ""
+        logged = LoggedCall(event, self.position, part, call, self._latest.get(key))
+        self._latest[key] = logged
+        self.calls.append(logged)
+        return logged
+
+    def add_response(self, event: Event, part: Part, response: FunctionResponse) -> LoggedCall | None:
+        """Note a response; returns the call it answers, or None for an orphan."""
+        call = self._find(event, response)
+        if call is not None:
+            call.replies += (Reply(self._replies, part, event),)
+            self._replies += 1
+        return call
+
+    def _find(self, event: Event, response: FunctionResponse) -> LoggedCall | None:
+        best: LoggedCall | None = None
+        best_rank = 0
+        call = self._latest.get(response.id or "")
+        while call is not None:
+            if best_rank == _PERFECT and best is not None and call.position != best.position:
+                break
+            rank = _rank(call, event, response)
+            same_event = best is not None and call.position == best.position
+            if rank > best_rank or (rank == best_rank and same_event):  # in one event the earliest
+                best, best_rank = call, rank
+            call = call.before
+        return best if best_rank else None
+
+
+_PERFECT = 8
+
+
+def _rank(call: LoggedCall, event: Event, response: FunctionResponse) -> int:
+    """How well the response fits the call: 0 for not at all, 8 for in every respect."""
+    same_name = not response.name or response.name == call.name
+    if not response.id and not same_name:
+        return 0
+    rank = 3 if same_name else 1
+    if event.author == _USER:
+        return rank + (4 if call.is_answered else 5)
+    if event.author == call.author and event.branch == call.branch:
+        rank += 4
+    return rank if call.replies else rank + 1
+
+
+def open_calls(events: Iterable[Event]) -> list[LoggedCall]:
+    """The calls that have no response, in log order; designed pauses among them (`long_running`)."""
+    return _calls(events, lambda call: call.is_open)
+
+
+def pending_calls(events: Iterable[Event]) -> list[LoggedCall]:
+    """The designed pauses that are still owed an answer, in log order."""
+    return _calls(events, lambda call: call.long_running and not call.is_answered)
+
+
+def is_error_result(response: FunctionResponse) -> bool:
+    """True for what a failed tool leaves: `{"error": ...}`, or `{"status": "error", ...}`."""
+    result = response.response or {}
+    return "error" in result or result.get("status") == "error"
+
+
+def _calls(events: Iterable[Event], wanted: Callable[[LoggedCall], bool]) -> list[LoggedCall]:
+    return [call for call in Pairing(events).calls if wanted(call)]
