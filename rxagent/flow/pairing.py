@@ -25,26 +25,25 @@ class LoggedCall:
     """One occurrence of a function call in a log. Two calls with the same id are two of these.
 
     event, position: where it stands (index among the events read). author, branch, invocation_id: the event's. part:
-    the part that holds the call; call_id, name: the call's. long_running:
-    listed in its event's `long_running_tool_ids`, that is a designed pause. replies: its responses so far, in order.
+    the part that holds the call; call_id, name: the call's. long_running: listed in its event's
+    `long_running_tool_ids`, that is a designed pause. replies: its responses so far, in order. before: the call
+    before it with the same id.
     """
 
     __slots__ = (
         "author",
+        "before",
         "branch",
         "call_id",
         "event",
         "long_running",
         "name",
-        "namesake",
         "part",
         "position",
         "replies",
     )
 
-    def __init__(
-        self, event: Event, position: int, part: Part, call: FunctionCall, namesake: LoggedCall | None
-    ) -> None:
+    def __init__(self, event: Event, position: int, part: Part, call: FunctionCall, before: LoggedCall | None) -> None:
         self.event = event
         self.author = event.author
         self.branch = event.branch
@@ -55,7 +54,7 @@ class LoggedCall:
         pauses = event.long_running_tool_ids
         self.long_running = pauses is not None and call.id in pauses
         self.replies: tuple[Reply, ...] = ()
-        self.before = before  # the call before it with the same id
+        self.before = before
 
     @property
     def function_call(self) -> FunctionCall:
