@@ -14,13 +14,14 @@ from .content import (
 )
 from .event import Event, UsageMetadata, new_event_id, now_ms
 from .state import APP_PREFIX, REMOVED, TEMP_PREFIX, USER_PREFIX, State
-from .value import Value
+from .value import Base64, Milliseconds, Value
 
 __all__ = [
     "APP_PREFIX",
     "REMOVED",
     "TEMP_PREFIX",
     "USER_PREFIX",
+    "Base64",
     "Blob",
     "CodeExecutionResult",
     "Content",
@@ -32,6 +33,7 @@ __all__ = [
     "FunctionCall",
     "FunctionResponse",
     "Message",
+    "Milliseconds",
     "Part",
     "State",
     "ToolConfirmation",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+import warnings
+from collections.abc import Iterable
+from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, AliasChoices, ConfigDict, Field
 
-from .value import Value
+from .content import Content
+from .value import Milliseconds, Value
 
 __all__ = ["EventActions", "EventCompaction", "ToolConfirmation"]
 
@@ -23,16 +25,32 @@ class ToolConfirmation(Value):
 class EventCompaction(Value):
     """A summary that stands for the events between two times (milliseconds)."""
 
-    start_timestamp: int | None = None
-    end_timestamp: int | None = None
-    compacted_content: Any = None
+    start_timestamp: Milliseconds | None = None
+    end_timestamp: Milliseconds | None = None
+    compacted_content: Content | None = None
+
+
+def _warn(value: bool | None) -> None:
+    if value is not None:
+        warnings.warn(
+            "EventActions.end_invocation only marks one agent as finished and does not end the run; write "
+            "end_of_agent, or set ctx.end_invocation to end the run",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+
+
+def _read_elsewhere(_: bool | None) -> None:
+    """The value went to `end_of_agent`, which knows this key too; here it only stops being an unknown field."""
 
 
 class EventActions(Value):
     """State and artifact changes, transfer, escalation, checkpoints.
 
     Callbacks and tools change the actions of their context in place; an event takes a copy when it is made, and no
-    event's actions change after that.
+    event's actions change after that. Maps and lists that are empty stand in the JSON, as in ADK Java's.
+
+    `end_invocation` is a deprecated name of `end_of_agent`: setting it warns; in JSON it is read and not written.
     """
 
     model_config = ConfigDict(frozen=False)
@@ -45,17 +63,40 @@ class EventActions(Value):
     escalate: bool | None = None
     requested_auth_configs: dict[str, Any] = Field(default_factory=dict)
     requested_tool_confirmations: dict[str, ToolConfirmation] = Field(default_factory=dict)
-    end_of_agent: bool | None = None
+    end_of_agent: bool | None = Field(
+        default=None, validation_alias=AliasChoices("endOfAgent", "end_of_agent", "endInvocation", "end_invocation")
+    )
     agent_state: dict[str, Any] | None = None
     compaction: EventCompaction | None = None
     rewind_before_invocation_id: str | None = None
 
+    old_key: Annotated[bool | None, AfterValidator(_read_elsewhere)] = Field(
+        default=None, validation_alias="endInvocation", exclude=True, repr=False
+    )
+    old_name: Annotated[bool | None, AfterValidator(_warn)] = Field(
+        default=None, validation_alias="end_invocation", exclude=True, repr=False
+    )
+
+    @property
+    def end_invocation(self) -> bool | None:
+        """Deprecated: `end_of_agent`."""
+        return self.end_of_agent
+
+    @end_invocation.setter
+    def end_invocation(self, value: bool | None) -> None:
+        _warn(value)
+        self.end_of_agent = value
+
     @classmethod
     def merged(cls, actions: Iterable[EventActions]) -> EventActions:
-        """One for several, by ADK's rules.
+        """One for several, by ADK Java's rules (EventActions.Builder.merge).
 
-        Single fields: the last one present wins. State deltas: maps are merged key by key, all else is replaced.
-        The other maps: later keys replace earlier ones. `end_of_agent`: true when any is.
+        Single fields, agent state and unknown fields: the last one present wins. State deltas: where two have a map
+        under one key, the maps are merged key by key, on every level; all else is replaced. The other maps: later
+        keys replace earlier ones. Deleted artifacts: all, each once. `end_of_agent`: true when any is. The result
+        shares no map and no list with its sources.
+
+        Raises ValueError when two maps to be merged have keys of different types.
         """
         fields: dict[str, Any] = {}
         for one in actions:
@@ -63,28 +104,58 @@ class EventActions(Value):
                 if value is None:
                     continue
                 have = fields.get(name)
-                if name == "state_delta":
-                    fields[name] = deep_merged(have or {}, value)
+                if have is None:
+                    fields[name] = _own(value)
+                elif name == "state_delta":
+                    _merge_deep(have, value)
                 elif name == "end_of_agent":
-                    fields[name] = bool(have or value)
-                elif isinstance(value, dict):
-                    fields[name] = {**(have or {}), **value}
-                elif isinstance(value, list):
-                    fields[name] = [*(have or []), *(item for item in value if item not in (have or []))]
+                    fields[name] = have or value
+                elif name in _MAPS:
+                    have.update(_own(value))
+                elif name == "deleted_artifact_ids":
+                    have.extend(item for item in value if item not in have)
                 else:
-                    fields[name] = value
+                    fields[name] = _own(value)
         return cls(**fields)
 
     def copied(self) -> EventActions:
-        """A copy whose maps are its own."""
-        return EventActions.merged((self,))
+        """A copy whose maps and lists, on every level, are its own."""
+        copy = self.model_copy()
+        fields = copy.__dict__
+        for name, value in fields.items():
+            if value.__class__ is dict or value.__class__ is list:
+                fields[name] = _own(value)
+        return copy
 
 
-def deep_merged(target: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
-    """source over target; where both have a map, the maps are merged in the same way."""
-    result = dict(target)
+_MAPS = frozenset({"artifact_delta", "requested_auth_configs", "requested_tool_confirmations"})
+
+
+def _own(value: Any) -> Any:
+    """The value; dicts and lists, on every level, as copies."""
+    if isinstance(value, dict):
+        return {key: _own(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_own(item) for item in value]
+    return value
+
+
+def _merge_deep(target: dict[Any, Any], source: dict[Any, Any]) -> None:
+    """Source over target; where both have a map, the maps are merged in the same way."""
     for key, value in source.items():
-        have = result.get(key)
-        both = isinstance(have, Mapping) and isinstance(value, Mapping)
-        result[key] = deep_merged(have, value) if both else value  # type: ignore[arg-type]
-    return result
+        have = target.get(key)
+        if isinstance(have, dict) and isinstance(value, dict):
+            _same_keys(have, value)
+            _merge_deep(have, value)
+        else:
+            target[key] = _own(value)
+
+
+def _same_keys(one: dict[Any, Any], other: dict[Any, Any]) -> None:
+    ours, theirs = ({type(key) for key in keys} for keys in (one, other))
+    if ours and theirs and ours != theirs:
+        ours_named, theirs_named = (" and ".join(sorted(kind.__name__ for kind in kinds)) for kinds in (ours, theirs))
+        raise ValueError(
+            f"two state maps to be merged have keys of different types ({ours_named}; {theirs_named}): "
+            "write texts as keys, JSON has no others"
+        )

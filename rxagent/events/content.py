@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from .value import Value
+from .value import Base64, Value
 
 __all__ = [
     "Blob",
@@ -37,10 +37,10 @@ class FunctionResponse(Value):
 
 
 class Blob(Value):
-    """Bytes inside the message; base64 in JSON."""
+    """Bytes inside the message; base64 in JSON, of either alphabet when read."""
 
     mime_type: str | None = None
-    data: bytes | None = None
+    data: Base64 | None = None
     display_name: str | None = None
 
 
@@ -69,7 +69,8 @@ class CodeExecutionResult(Value):
 class Part(Value):
     """One piece of a content: exactly one kind of payload, as a rule.
 
-    `thought` marks reasoning: shown on request, never part of the answer's text.
+    `thought` marks reasoning: shown on request, never part of the answer's text. `thought_signature` is a model's
+    own token, handed back to it unread.
     """
 
     text: str | None = None

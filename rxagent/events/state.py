@@ -20,7 +20,10 @@ class State(MutableMapping[str, Any]):
 
     Reads see the delta first; writes go to the delta alone, and reach the store and other readers with the event
     that carries it. None is a value; removal is `del state[key]`. Keys with the prefix `app:` are shared by all users
-    of the app, `user:` by all sessions of the user, `temp:` lives as long as the run.
+    of the app, `user:` by all sessions of the user, `temp:` lives as long as the run. A value is replaced as a whole:
+    a change inside a stored list or dict is not noticed, set the key again.
+
+    Threads: iterating while another thread writes is allowed and shows the keys of the moment it began.
     """
 
     __slots__ = ("_delta", "_stored")
@@ -56,10 +59,11 @@ class State(MutableMapping[str, Any]):
             del self._delta[key]
 
     def __iter__(self) -> Iterator[str]:
-        for key in self._stored:
+        added = tuple(self._delta)
+        for key in tuple(self._stored):
             if key in self:
                 yield key
-        for key in self._delta:
+        for key in added:
             if key not in self._stored and key in self:
                 yield key
 

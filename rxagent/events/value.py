@@ -2,19 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Any
+import base64
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
 from pydantic.alias_generators import to_camel
 
-__all__ = ["Value"]
+__all__ = ["Base64", "Milliseconds", "Value"]
+
+
+def _to_milliseconds(value: Any) -> Any:
+    if isinstance(value, float) and 0 <= value < 1e11:
+        return round(value * 1000)
+    if isinstance(value, int) and 10**9 <= value < 10**11:
+        return value * 1000
+    return round(value) if isinstance(value, float) else value
+
+
+Milliseconds: TypeAlias = Annotated[int, BeforeValidator(_to_milliseconds)]
+"""A time in milliseconds since 1970, as in ADK Java.
+
+ADK Python writes seconds: a float below 1e11 is taken as seconds, and so is a whole number from 1e9 on below 1e11
+(as milliseconds that would be a time before March 1973). Smaller whole numbers stay what they are.
+"""
+
+
+def _from_base64(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    plain = value.rstrip("=").translate(_URL_SAFE)
+    try:
+        return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+    except ValueError as error:
+        raise ValueError(f"not base64: {error}") from None
+
+
+def _to_base64(value: bytes) -> str:
+    return base64.b64encode(value).decode("ascii")
+
+
+_URL_SAFE = str.maketrans("-_", "+/")
+
+Base64: TypeAlias = Annotated[
+    bytes, BeforeValidator(_from_base64), PlainSerializer(_to_base64, return_type=str, when_used="json")
+]
+"""Bytes that are base64 in JSON: the standard alphabet is written (ADK Java), the URL-safe one is read, too (ADK
+Python); padding may be missing. A text given in Python is base64 as well; give bytes for bytes."""
 
 
 class Value(BaseModel):
     """A frozen value with ADK's JSON: camelCase keys, absent fields left out, unknown fields kept.
 
-    Fields may be given by either name (`invocation_id=` or `invocationId=`). Dumps leave out None fields
-    unless `exclude_none=False` is given; None *inside* a dict (arguments, state) is a value and stays.
+    `model_dump_json(by_alias=True)` writes it, `model_validate_json` reads it. Fields may be given by either name
+    (`invocation_id=` or `invocationId=`). Dumps leave out None fields, known or not, unless `exclude_none=False` is
+    given; None *inside* a dict (arguments, state) is a value and stays, and so does a false or empty one.
     """
 
     model_config = ConfigDict(
@@ -23,8 +64,6 @@ class Value(BaseModel):
         alias_generator=to_camel,
         validate_by_name=True,
         validate_by_alias=True,
-        ser_json_bytes="base64",
-        val_json_bytes="base64",
         defer_build=True,  # the validator is built at the first use: importing stays cheap
     )
 
