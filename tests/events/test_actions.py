@@ -162,4 +162,5 @@ def test_end_invocation_in_json(text: str, result: bool | None) -> None:
         assert actions == EventActions(end_of_agent=result)
         assert "endInvocation" not in actions.model_dump_json(by_alias=True)
         assert actions.model_dump().get("end_of_agent") is result
+        assert {"old_key", "old_name"}.isdisjoint(actions.model_dump(exclude_none=False))
     assert not actions.model_extra
