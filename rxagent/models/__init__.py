@@ -1,0 +1,44 @@
+"""Models: what every model is, the client for any chat-completions server, the embedded one, and the registry."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from .base import BaseLlm
+from .request import FunctionDeclaration, GenerateContentConfig, LlmRequest
+from .response import LlmResponse
+
+if TYPE_CHECKING:
+    from .chat_completions import ChatCompletions
+    from .limits import Timeouts
+    from .local import LocalModel
+    from .registry import LlmRegistry
+
+__all__ = [
+    "BaseLlm",
+    "ChatCompletions",
+    "FunctionDeclaration",
+    "GenerateContentConfig",
+    "LlmRegistry",
+    "LlmRequest",
+    "LlmResponse",
+    "LocalModel",
+    "Timeouts",
+]
+
+_LATER: Final = {
+    "ChatCompletions": ".chat_completions",
+    "LlmRegistry": ".registry",
+    "LocalModel": ".local",
+    "Timeouts": ".limits",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a client at its first use: `import rxagent` stays cheap."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_LATER[name], __name__), name)
+    globals()[name] = value
+    return value

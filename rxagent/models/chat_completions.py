@@ -1,0 +1,198 @@
+"""ChatCompletions: any server that speaks the chat-completions protocol."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Final, final
+
+from reactivex import Observable
+
+from rxagent.errors import (
+    ConfigError,
+    ModelConnectError,
+    ModelError,
+    ModelStreamTruncatedError,
+    ModelTimeoutError,
+)
+from rxagent.streams.blocking import Blocking
+from rxagent.streams.scope import CancelScope
+
+from .base import BaseLlm
+from .chat_address import Address
+from .chat_retry import Retries, http_error
+from .limits import Limits, Timeouts
+from .request import LlmRequest
+from .response import LlmResponse
+from .sse import SseParser
+from .transport import Reply, Transport
+from .wire_request import request_json
+from .wire_stream import AnswerAssembly
+
+__all__ = ["ChatCompletions"]
+
+_LONGEST_BODY: Final = 32 * 2**20
+_LONGEST_ERROR: Final = 64 * 2**10
+_LATE_SECONDS: Final = 5.0  # that the usage and `[DONE]` may take after the finish, and the text of an error status
+
+
+@final
+class ChatCompletions(BaseLlm):
+    """A model behind the chat-completions protocol: OpenAI, vLLM, llama.cpp, Ollama, OpenRouter and their like.
+
+    model: the name that the server knows it by.
+    base_url: where `/chat/completions` is to be appended, usually ending in `/v1`; without it RXAGENT_BASE_URL, then
+    OPENAI_BASE_URL of the environment. api_key: sent as a bearer token; without it RXAGENT_API_KEY, then
+    OPENAI_API_KEY; a local server needs none. headers: more headers, these win.
+    timeouts: see `Timeouts`. retries: how often a call is tried again when the connection fails or the server answers
+    408, 409, 429 or 5xx, as long as this call has emitted nothing.
+    pool_size: connections kept for the next call; choose it as large as the runs that are under way at once.
+    verify: True, False, or a file of certificates. proxies: by scheme, as in requests; None: the environment's.
+
+    Raises ConfigError when there is no base URL, or a key or URL that cannot be one.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeouts: Timeouts | None = None,
+        retries: int = 2,
+        pool_size: int = 64,
+        verify: bool | str = True,
+        proxies: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(model)
+        base_url = base_url or os.environ.get("RXAGENT_BASE_URL") or os.environ.get("OPENAI_BASE_URL")
+        if not base_url:
+            raise ConfigError(
+                f"no server for the model {model!r}: give base_url, or set RXAGENT_BASE_URL (it usually ends in /v1)"
+            )
+        api_key = api_key or os.environ.get("RXAGENT_API_KEY") or os.environ.get("OPENAI_API_KEY")
+        self._address = Address(base_url, api_key, headers or {})
+        self._timeouts = timeouts or Timeouts()
+        self._retries = retries
+        self._transport = Transport(pool_size=pool_size, verify=verify, proxies=proxies)
+
+    @property
+    def base_url(self) -> str:
+        """Where the server is, without names and passwords."""
+        return self._address.shown
+
+    def generate_content(self, llm_request: LlmRequest, stream: bool = False) -> Observable[LlmResponse]:
+        """The answer: partial responses when `stream`, then one with the whole content, finish reason and usage.
+
+        ::
+
+            stream=True    p--p--p--F|         stream=False   ---------F|
+
+        The request is built when it is subscribed; on the wire the answer is always streamed.
+
+        Disposal: cuts the connection at once, in every phase; a wait for a retry ends.
+        Errors: ModelError and its subclasses.
+        Threads: a worker, or the thread of the run that pulls it.
+        """
+        return Blocking(lambda scope: self._answer(scope, llm_request, stream))
+
+    def close(self) -> None:
+        """Close the idle connections. Calls under way go on; a later call opens new ones."""
+        self._transport.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.model!r} at {self.base_url}>"
+
+    def _answer(self, scope: CancelScope, request: LlmRequest, stream: bool) -> Iterator[LlmResponse]:
+        body = request_json(request, self.model)
+        limits = Limits(self._timeouts, self._address.peer)
+        retries = Retries(self._retries)
+        while True:
+            emitted = False
+            try:
+                for response in self._attempt(scope, body, limits, stream):
+                    emitted = True
+                    yield response
+                return
+            except Exception as error:
+                seconds = None if emitted else retries.pause_after(error)
+                if seconds is None:
+                    raise
+            limits.check_pause(seconds)
+            scope.sleep(seconds)
+
+    def _attempt(self, scope: CancelScope, body: bytes, limits: Limits, stream: bool) -> Iterator[LlmResponse]:
+        limits.enter("connect")
+        with self._transport.post(scope, self._address.url, self._address.headers, body, limits) as reply:
+            if not 200 <= reply.status < 300:
+                raise http_error(reply.status, reply.headers, _error_text(reply), self._address, self.model)
+            answer = AnswerAssembly()
+            for response in self._partials(reply, answer):
+                if stream:
+                    yield response
+            final = answer.final()
+            reply.finish()
+        yield final
+
+    def _partials(self, reply: Reply, answer: AnswerAssembly) -> Iterator[LlmResponse]:
+        chunks = reply.chunks()
+        try:
+            head = _head(chunks)
+            if head.lstrip()[:1] in (b"{", b"["):  # a whole body, though a stream was asked for
+                answer.add_body(_whole(head, chunks))
+            elif head.lstrip()[:1] == b"<":
+                raise self._address.not_chat("a web page")
+            else:
+                yield from _streamed(head, chunks, answer, reply)
+        except (ModelConnectError, ModelTimeoutError) as error:
+            if answer.is_finished:  # what would follow is usage, no more
+                return
+            if isinstance(error, ModelConnectError):
+                raise ModelStreamTruncatedError(
+                    "the connection broke before the model's answer had ended; ask again", text=answer.text
+                ) from None
+            raise
+
+
+def _head(chunks: Iterator[bytes]) -> bytes:
+    """The answer's beginning, up to the first byte that tells what it is."""
+    head = b""
+    for chunk in chunks:
+        head += chunk
+        if head.strip(b"\xef\xbb\xbf \t\r\n"):
+            break
+    return head.removeprefix(b"\xef\xbb\xbf")
+
+
+def _error_text(reply: Reply) -> str:
+    reply.end_within(_LATE_SECONDS)
+    try:
+        return reply.read(_LONGEST_ERROR).decode("utf-8", "replace")
+    except ModelError:
+        return ""  # the status says enough
+
+
+def _whole(head: bytes, chunks: Iterator[bytes]) -> bytes:
+    body = bytearray(head)
+    for chunk in chunks:
+        body += chunk
+        if len(body) > _LONGEST_BODY:
+            break
+    return bytes(body)
+
+
+def _streamed(head: bytes, chunks: Iterator[bytes], answer: AnswerAssembly, reply: Reply) -> Iterator[LlmResponse]:
+    parser = SseParser()
+    chunk: bytes | None = head
+    while chunk:
+        for event in parser.feed(chunk):
+            response = answer.add_data(event.data, event.event)
+            if response is not None:
+                yield response
+        if answer.is_done:
+            return
+        if answer.is_finished:
+            reply.end_within(_LATE_SECONDS)
+        chunk = next(chunks, None)
+    parser.close()
