@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from rxagent.errors import ConfigError, ToolError
 from rxagent.models.request import FunctionDeclaration
+from rxagent.streams.aio import single_of_coroutine
+from rxagent.streams.as_single import as_single, is_deferred
 from rxagent.streams.single import Single, SingleEmitter
 
 from .base import BaseTool
@@ -22,6 +24,8 @@ from .schema import Arguments, BindError
 __all__ = ["FunctionTool", "ToolLike", "as_tool"]
 
 _log = logging.getLogger("rxagent.tools")
+
+_PLAIN: Final = (dict, str, list, int, float)  # the usual results, told apart from what must be waited for at once
 
 Result: TypeAlias = dict[str, Any]
 ToolLike: TypeAlias = BaseTool | Callable[..., object]
@@ -99,44 +103,27 @@ class FunctionTool(BaseTool):
 
     def _start(self, args: dict[str, Any], tool_context: CallContext, emitter: SingleEmitter[Result]) -> None:
         try:
-            bound = self._arguments.bind(args)
+            outcome = self._call(args, tool_context)
         except BindError as error:
-            emitter.on_success(error_result(str(error)))
-            return
+            outcome = error_result(str(error))
+        except Exception as error:
+            outcome = self._failed(error)
+        if isinstance(outcome, _Later):
+            outcome.follow(emitter)
+        else:
+            emitter.on_success(outcome)  # outside of the try: what is raised downstream is not the tool's
+
+    def _call(self, args: dict[str, Any], tool_context: CallContext) -> Result | _Later:
+        bound = self._arguments.bind(args)
         if self._takes_context:
             bound[CONTEXT_NAME] = tool_context
         if self._is_coroutine:
-            from rxagent.streams.aio import single_of_coroutine  # asyncio is not loaded for plain functions
-
-            self._follow(single_of_coroutine(lambda: self._func(**bound)), emitter, self._left)  # type: ignore[arg-type, return-value]
-            return
-        source: Single[Any] | None = None
-        result: Result = {}
-        try:
-            value = self._func(**bound)
-            source = _deferred(value)
-            if source is None:
-                result = to_result(value)
-        except Exception as error:
-            result = self._failed(error)
-        if source is None:
-            emitter.on_success(result)  # outside of the try: what is raised downstream is not the tool's
-        else:
-            self._follow(source, emitter, self._left if inspect.iscoroutine(value) else _emitted)
-
-    def _follow(
-        self, source: Single[Any], emitter: SingleEmitter[Result], failed: Callable[[Exception], Result]
-    ) -> None:
-        def end(make: Callable[[Any], Result], value: Any) -> None:
-            try:
-                result = make(value)
-            except Exception as error:
-                emitter.on_error(error)
-            else:
-                emitter.on_success(result)
-
-        handle = source.subscribe(lambda value: end(to_result, value), lambda error: end(failed, error))
-        emitter.set_cancellable(handle.dispose)
+            func = cast(Callable[..., Coroutine[Any, Any, object]], self._func)
+            return _Later(single_of_coroutine(lambda: func(**bound)), self._left)
+        value = self._func(**bound)
+        if value is None or isinstance(value, _PLAIN) or not is_deferred(value):
+            return to_result(value)
+        return _Later(as_single(value), self._left if inspect.iscoroutine(value) else _emitted)
 
     def _failed(self, error: Exception) -> Result:
         """The result for what the function raised."""
@@ -176,17 +163,27 @@ def _name_of(func: Callable[..., object]) -> str:
     return getattr(func, "__name__", None) or type(func).__name__
 
 
+class _Later(NamedTuple):
+    """A value that is still to come, and what is made of its error: a result, or it is raised again."""
+
+    source: Single[Any]
+    failed: Callable[[Exception], Result]
+
+    def follow(self, emitter: SingleEmitter[Result]) -> None:
+        def end(make: Callable[[Any], Result], value: Any) -> None:
+            try:
+                result = make(value)
+            except Exception as error:
+                emitter.on_error(error)
+            else:
+                emitter.on_success(result)
+
+        handle = self.source.subscribe(lambda value: end(to_result, value), lambda error: end(self.failed, error))
+        emitter.set_cancellable(handle.dispose)
+
+
 def _emitted(error: Exception) -> Result:
     """The result for an error of a returned stream; raises it when it is not for the model."""
     if isinstance(error, ToolError):
         return error_result(str(error))
     raise error
-
-
-def _deferred(value: object) -> Single[Any] | None:
-    """What must be waited for, as a Single; None for a plain value."""
-    if value is None or isinstance(value, (dict, str, list, int, float)):
-        return None
-    from rxagent.streams.as_single import as_single, is_deferred
-
-    return as_single(value) if is_deferred(value) else None
