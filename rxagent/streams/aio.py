@@ -10,24 +10,29 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from contextlib import contextmanager, suppress
+from typing import Any, Generic, TypeVar
 
 from reactivex import Observable
 
 from rxagent.errors import UsageError
 
 from . import idle
+from .blocking import Blocking
 from .ledger import Ledger, current_ledger
+from .scope import CancelScope
 from .single import Single, SingleEmitter
 
 __all__ = [
     "Loop",
+    "LoopInbox",
     "awaitable",
     "blocking_wait",
+    "current_taker",
     "home_loop",
+    "in_thread",
     "on_loop_thread",
     "running_loop",
     "single_of_awaitable",
@@ -99,6 +104,59 @@ def running_loop() -> Loop | None:
 def on_loop_thread() -> bool:
     """True when this thread runs a loop."""
     return asyncio._get_running_loop() is not None
+
+
+def current_taker() -> object:
+    """Who runs here: the asyncio task, else the thread."""
+    if asyncio._get_running_loop() is not None:
+        return asyncio.current_task()
+    return threading.get_ident()
+
+
+async def in_thread(function: Callable[..., T], *args: Any) -> T:
+    """Run blocking code on a worker and await it."""
+
+    def produce(_: CancelScope) -> Iterator[T]:
+        yield function(*args)
+
+    return await awaitable(Blocking(produce))
+
+
+class LoopInbox(Generic[T]):
+    """Items from any thread for one task of the loop that runs here."""
+
+    def __init__(self) -> None:
+        self.loop: Loop = asyncio.get_running_loop()
+        self._items: deque[T] = deque()
+        self._ready = asyncio.Event()
+
+    def _put(self, item: T) -> None:
+        self._items.append(item)
+        self._ready.set()
+
+    def put_threadsafe(self, scope: CancelScope) -> Callable[[T], None]:
+        """A put for any thread; it cancels `scope` when the loop is closed and nobody will take the item."""
+
+        def put(item: T) -> None:
+            try:
+                self.loop.call_soon_threadsafe(self._put, item)
+            except RuntimeError:
+                scope.cancel("the loop was closed")
+
+        return put
+
+    async def get(self, timeout: float | None = None) -> T | None:
+        """Wait for the next item and take it; None when `timeout` (seconds) is over."""
+        if self._items:
+            return self._items.popleft()
+        try:
+            async with asyncio.timeout(timeout):
+                while not self._items:
+                    self._ready.clear()
+                    await self._ready.wait()
+        except TimeoutError:
+            return None
+        return self._items.popleft()
 
 
 def _loop_for_coroutines() -> Loop:
@@ -177,10 +235,8 @@ def _submit(
 
     def cancel() -> None:
         cancelled.append(True)
-        try:
+        with suppress(RuntimeError):  # the loop is closed: asyncio.run has cancelled the task
             loop.call_soon_threadsafe(lambda: tasks and tasks[0].cancel())
-        except RuntimeError:
-            pass  # the loop is closed: asyncio.run has cancelled the task
 
     try:
         loop.call_soon_threadsafe(begin)
@@ -250,10 +306,8 @@ async def awaitable(source: Observable[T]) -> T:
             future.set_exception(UsageError("the stream ended without a value"))
 
     def tell(error: BaseException | None = None) -> None:
-        try:
+        with suppress(RuntimeError):  # the loop is closed; nobody waits
             loop.call_soon_threadsafe(settle, error)
-        except RuntimeError:
-            pass  # the loop is closed; nobody waits
 
     handle = source.subscribe(values.append, tell, tell)
     try:

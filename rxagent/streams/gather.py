@@ -1,4 +1,4 @@
-"""Gather: several Singles under way at once, their results in the order in which they were started."""
+"""Gather: several Singles under way at once, for blocking code that waits for them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar, final
 
+from reactivex import Observable
+
 from .scope import CancelScope
-from .single import Single
 
 __all__ = ["Gather"]
 
@@ -22,7 +23,7 @@ class Gather(Generic[T]):
         ends     --c---a-b
         results  ---------[a, b, c]
 
-    Leaving the `with` block disposes those that have not ended. The first error, in time, is raised by `results`.
+    Leaving the `with` block disposes those that have not ended.
     Threads: add and results on one thread; the Singles complete on whichever thread they like, and nothing of the
     adder's runs there.
     """
@@ -31,44 +32,54 @@ class Gather(Generic[T]):
         self._scope = scope.child()
         self._inbox: SimpleQueue[tuple[int, Any, Exception | None]] = SimpleQueue()
         self._pending: dict[int, Callable[[], None]] = {}
-        self.values: list[T | None] = []
-        """What has arrived so far, in order; None stands for a Single that has not ended."""
+        self._added = 0
 
     def __enter__(self) -> Gather[T]:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Dispose those that have not ended."""
         self._scope.detach()
         self._scope.cancel("left")
 
-    def add(self, single: Single[T]) -> None:
-        """Start one more. A Single that runs in the subscribing thread has ended when this returns."""
+    def add(self, single: Observable[T]) -> int:
+        """Start one more; returns its place. A Single that runs on the subscribing thread has ended then."""
         self._scope.check()
-        index, inbox = len(self.values), self._inbox
-        self.values.append(None)
+        index, inbox = self._added, self._inbox
+        self._added += 1
         handle = single.subscribe(
             lambda value: inbox.put((index, value, None)), lambda error: inbox.put((index, None, error))
         )
         self._pending[index] = self._scope.on_cancel(handle.dispose)
+        return index
 
     @property
-    def is_done(self) -> bool:
-        """True when all that were added have ended. Takes in what has arrived; raises an error that has."""
-        while self._pending and not self._inbox.empty():
-            self._take()
-        return not self._pending
+    def pending(self) -> bool:
+        """True while some have not been taken."""
+        return bool(self._pending)
 
-    def results(self) -> list[T]:
-        """Wait for all; raises the first error. A cancel of the scope leaves by Stopped."""
-        while self._pending:
-            self._take()
-        return list(self.values)  # type: ignore[arg-type]  # all have arrived
+    @property
+    def has_arrived(self) -> bool:
+        """True when `take` would not wait."""
+        return not self._inbox.empty()
 
-    def _take(self) -> None:
+    def take(self) -> tuple[int, T | None, Exception | None]:
+        """The next end, in time: the Single's place, and its value or its error. Waits; a cancel leaves by Stopped."""
         item = self._scope.wait(self._inbox)
         assert item is not None  # no time limit
         index, value, error = item
         self._pending.pop(index)()
-        if error is not None:
-            raise error
-        self.values[index] = value
+        return index, value, error
+
+    def results(self) -> list[T]:
+        """Wait for all; raises the first error."""
+        values: dict[int, T] = {}
+        while self._pending:
+            index, value, error = self.take()
+            if error is not None:
+                raise error
+            values[index] = value  # type: ignore[assignment]  # no error, so a value
+        return [values[index] for index in sorted(values)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, final
 
@@ -68,7 +69,5 @@ class Mailbox:
         self._jobs.put(job)
         if on_loop_thread():
             return
-        try:
+        with suppress(Stopped):  # whoever sent it looks at its scope next
             scope.wait(done)
-        except Stopped:
-            pass  # whoever sent it looks at its scope next

@@ -1,0 +1,127 @@
+"""BaseAgent: what every agent is."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Final
+
+import reactivex as rx
+from reactivex import Observable
+
+from rxagent.errors import ConfigError
+from rxagent.events import Content, Event
+from rxagent.invocation import CallbackContext, InvocationContext
+from rxagent.plugins import first
+from rxagent.streams import CancelScope, Emit, Work
+
+from .callbacks import Callback, OneOrMany, callbacks
+
+__all__ = ["BaseAgent"]
+
+_NAME: Final = re.compile(r"_?[a-zA-Z0-9]*([. _-][a-zA-Z0-9]+)*")
+
+
+class BaseAgent(ABC):
+    """A named node of the agent tree. Subclasses implement `run_async_impl`.
+
+    before_agent_callback(ctx): a Content is the agent's reply, and the agent is skipped.
+    after_agent_callback(ctx): a Content is a further event. Each is one callback or a list; the first value wins.
+
+    Raises ConfigError for a name that is empty, `user`, or malformed (ADK Java, BaseAgent).
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        description: str = "",
+        before_agent_callback: OneOrMany = None,
+        after_agent_callback: OneOrMany = None,
+    ) -> None:
+        if not name:
+            raise ConfigError("Agent name cannot be null or empty")
+        if name == "user":
+            raise ConfigError("Agent name cannot be 'user'; reserved for end-user input")
+        if not _NAME.fullmatch(name):
+            raise ConfigError(f"Agent name {name!r} does not match regex {_NAME.pattern!r}")
+        self._name = name
+        self._description = description
+        self.before_agent_callbacks: tuple[Callback, ...] = callbacks("before_agent_callback", before_agent_callback)
+        self.after_agent_callbacks: tuple[Callback, ...] = callbacks("after_agent_callback", after_agent_callback)
+
+    @property
+    def name(self) -> str:
+        """The author of the agent's events."""
+        return self._name
+
+    @property
+    def description(self) -> str:
+        """What other agents are told of it."""
+        return self._description
+
+    @abstractmethod
+    def run_async_impl(self, ctx: InvocationContext) -> Observable[Event]:
+        """The agent's own events, as a cold Observable; any thread may emit, a run brings them to its worker."""
+
+    def run_async(self, parent_context: InvocationContext) -> Observable[Event]:
+        """The agent with its callbacks: before, the agent, after.
+
+        Disposal: stops the agent. Errors: its own and those of the callbacks. Threads: the run's worker.
+        """
+        ctx = self._entered(parent_context)
+
+        def stages() -> Iterator[Observable[Event]]:
+            skipped: list[bool] = []
+            yield Work(ctx.mailbox, lambda emit, scope: skipped.append(self._before(ctx, emit, scope)))
+            if not skipped[0]:
+                yield self.run_async_impl(ctx)
+                yield Work(ctx.mailbox, lambda emit, scope: self._after(ctx, emit, scope))
+
+        return rx.defer(lambda _: rx.concat_with_iterable(stages()))
+
+    def _entered(self, parent: InvocationContext) -> InvocationContext:
+        branch = f"{parent.branch}.{self.name}" if parent.branch else None
+        return parent.derived(agent=self, branch=branch)
+
+    def _before(self, ctx: InvocationContext, emit: Emit[Event], scope: CancelScope) -> bool:
+        """Run the before-agent callbacks; True when they have answered in the agent's place."""
+        return self._call("before_agent_callback", self.before_agent_callbacks, ctx, emit, scope)
+
+    def _after(self, ctx: InvocationContext, emit: Emit[Event], scope: CancelScope) -> None:
+        self._call("after_agent_callback", self.after_agent_callbacks, ctx, emit, scope)
+
+    def _call(
+        self,
+        hook: str,
+        own: tuple[Callback, ...],
+        ctx: InvocationContext,
+        emit: Emit[Event],
+        scope: CancelScope,
+    ) -> bool:
+        plugins = ctx.invocation.plugins
+        if not own and not plugins.hooks(hook):
+            return False
+        callback_context = CallbackContext(ctx, scope=scope)
+        content = plugins.first(hook, scope, callback_context)
+        if content is None:
+            content = first(own, scope, callback_context)
+        if content is not None or callback_context.state.has_delta():
+            emit(
+                Event(
+                    invocation_id=ctx.invocation_id,
+                    author=self.name,
+                    branch=ctx.branch,
+                    content=None
+                    if content is None
+                    else Content.model(content)
+                    if isinstance(content, str)
+                    else content,
+                    actions=callback_context.actions.copied(),
+                )
+            )
+        return content is not None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"

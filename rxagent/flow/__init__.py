@@ -1,0 +1,6 @@
+"""One model turn and the loop around it: request, stream, calls, next step, sealing."""
+
+from .asking_agent import AskingAgent
+from .llm_flow import run_llm_flow
+
+__all__ = ["AskingAgent", "run_llm_flow"]

@@ -1,0 +1,114 @@
+"""CallBatch: the calls of one model event, run by the tool execution mode, answered by one event."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, final
+
+from reactivex import Observable
+
+from rxagent.events import Content, Event, EventActions, FunctionCall
+from rxagent.invocation import InvocationContext
+from rxagent.streams import Branch, CancelScope, Emit, Gather, Mailbox, Work
+from rxagent.tools import BaseTool
+
+from .asking_agent import AskingAgent
+from .tool_run import ToolRun
+
+__all__ = ["CallBatch"]
+
+
+@final
+class CallBatch:
+    """Starts the calls and collects their responses, in call order.
+
+        sequential           a-A b-B c-C |          each after the one before
+        parallel, none       abc-C--A-B  |          all started on this worker: blocking ones run one after another
+        parallel_subscribe   a-b-c-B-A-C |          each on a worker of its own, when there are several
+
+    The first error stops the others; what had finished is still answered (`answer`), then the error is raised.
+    Threads: one worker; it may block.
+    """
+
+    __slots__ = ("_context", "_gather", "_on_workers", "_one_by_one", "_runs", "_started", "_waiting")
+
+    def __init__(
+        self,
+        agent: AskingAgent,
+        context: InvocationContext,
+        scope: CancelScope,
+        calls: Sequence[FunctionCall],
+        tools: dict[str, BaseTool],
+    ) -> None:
+        self._context = context
+        self._gather: Gather[Any] = Gather(scope)
+        self._runs = [ToolRun(agent, context, scope, call, tools) for call in calls]
+        self._waiting = deque(run for run in self._runs if not run.has_ended)
+        self._started: list[ToolRun] = []  # by their place in the gather
+        mode = context.run_config.tool_execution_mode
+        self._one_by_one = mode == "sequential"
+        self._on_workers = mode == "parallel_subscribe" and len(calls) > 1
+
+    def start(self) -> None:
+        """Start what the mode lets start now. Raises a tool's error that nobody took."""
+        while self._waiting and not (self._one_by_one and self._gather.pending):
+            run = self._waiting.popleft()
+            single = self._on_worker(run) if self._on_workers else run.begin()
+            if single is not None:
+                self._started.append(run)
+                self._gather.add(single)
+            self.take_arrived()
+
+    @property
+    def is_done(self) -> bool:
+        """True when every call has ended."""
+        return not self._waiting and not self._gather.pending
+
+    def take_arrived(self) -> None:
+        """Take in the results that have arrived, without waiting."""
+        while self._gather.pending and self._gather.has_arrived:
+            self._take()
+
+    def finish(self) -> None:
+        """Wait for all. Raises a tool's error that nobody took."""
+        while not self.is_done:
+            if self._gather.pending:
+                self._take()
+            self.start()
+
+    def close(self) -> None:
+        """Dispose what has not ended."""
+        self._gather.close()
+
+    def answer(self) -> Event | None:
+        """The responses of the calls that have ended, as one event; None when there is none."""
+        ended = [run for run in self._runs if run.has_ended]
+        parts = [(run, part) for run in ended if (part := run.response()) is not None]
+        if not parts:
+            return None
+        context = self._context
+        return Event(
+            invocation_id=context.invocation_id,
+            author=context.agent.name,
+            branch=context.branch,
+            content=Content(role="user", parts=tuple(part for _, part in parts)),
+            actions=EventActions.merged(run.context.actions for run, _ in parts),
+        )
+
+    def _take(self) -> None:
+        place, value, error = self._gather.take()
+        if not self._on_workers:
+            self._started[place].end(value, error)
+        elif error is not None:  # hooks have run on the tool's worker
+            raise error
+
+    def _on_worker(self, run: ToolRun) -> Observable[Any]:
+        def flow(mailbox: Mailbox) -> Observable[Any]:
+            def body(emit: Emit[Any], scope: CancelScope) -> None:
+                run.run(scope)
+                emit(run.result)
+
+            return Work(mailbox, body)
+
+        return Branch(self._context.ledger, self._context.scope, flow)

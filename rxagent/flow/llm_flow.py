@@ -1,0 +1,31 @@
+"""The loop of an agent that asks a model: step after step, until one ends it."""
+
+from __future__ import annotations
+
+from rxagent.events import Event
+from rxagent.invocation import InvocationContext
+from rxagent.streams import CancelScope, Emit
+
+from .asking_agent import AskingAgent
+from .call_ids import CallIds
+from .contents import History
+from .model_turn import ModelTurn
+
+__all__ = ["run_llm_flow"]
+
+
+def run_llm_flow(agent: AskingAgent, context: InvocationContext, emit: Emit[Event], scope: CancelScope) -> None:
+    """Steps, flat on this worker: the next one begins when the events of the one before are stored.
+
+    It ends with a step whose last event is final, that emits nothing, or during which the run was asked to end.
+    """
+    history, ids, seen = History(agent.name, context.branch), CallIds(), 0
+    while not context.end_invocation:
+        events = context.session.events
+        history.extend(events[seen:])
+        seen = len(events)
+        turn = ModelTurn(agent, context, emit, scope, ids)
+        turn.run(history)
+        last = turn.last
+        if last is None or last.final_response() or last.actions.end_of_agent:
+            return

@@ -1,0 +1,242 @@
+"""ModelTurn: one step of an agent: ask the model, pass on what it says, run the tools it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, cast, final
+
+from rxagent.events import Content, Event, EventActions, Part
+from rxagent.invocation import CallbackContext, InvocationContext
+from rxagent.models import LlmRequest, LlmResponse
+from rxagent.plugins import first
+from rxagent.streams import CancelScope, Emit, pull
+from rxagent.tools import BaseTool
+
+from .asking_agent import AskingAgent
+from .call_batch import CallBatch
+from .call_ids import CallIds
+from .contents import History
+from .request import build_request
+
+__all__ = ["ModelTurn"]
+
+_COPIED: Final = (
+    "content",
+    "partial",
+    "turn_complete",
+    "error_code",
+    "error_message",
+    "finish_reason",
+    "usage_metadata",
+    "avg_logprobs",
+    "interrupted",
+    "grounding_metadata",
+    "custom_metadata",
+    "model_version",
+    "input_transcription",
+    "output_transcription",
+)
+
+
+@final
+class ModelTurn:
+    """One model call and its tools.
+
+        model   --p--p--[text, call a, call b]|
+        emit    --p--p--[text, call a, call b]--[a, b]      each stored before the next thing starts
+
+    A call starts when the event that holds it is stored, also while the model is still streaming.
+    Threads: the agent's worker; it blocks there, and leaves by Stopped when the scope is cancelled.
+    """
+
+    __slots__ = ("_actions", "_agent", "_batches", "_context", "_emit", "_ids", "_request", "_scope", "last")
+
+    def __init__(
+        self, agent: AskingAgent, context: InvocationContext, emit: Emit[Event], scope: CancelScope, ids: CallIds
+    ) -> None:
+        self._agent = agent
+        self._context = context
+        self._emit = emit
+        self._scope = scope
+        self._ids = ids
+        self._actions = EventActions()  # what the model callbacks write; every event of the call carries it
+        self._batches: list[CallBatch] = []
+        self._request = LlmRequest()
+        self.last: Event | None = None
+        """The last event of the step: it decides whether there is another."""
+
+    def run(self, history: History) -> None:
+        """Take the step."""
+        self._request = build_request(self._agent, self._context, history)
+        self._context.invocation.count_llm_call()
+        self._ids.follow(self._context.session.events)
+        try:
+            for response in self._responses():
+                self._pass_on(response)
+                self._answer_calls()
+            self._answer_calls(wait=True)
+        finally:
+            for batch in self._batches:
+                batch.close()
+
+    # -- the model -----------------------------------------------------------------------------------------------------
+
+    def _responses(self) -> Iterator[LlmResponse]:
+        agent = self._agent
+        instead = self._first("before_model_callback", agent.before_model_callbacks, self._request)
+        if instead is not None and instead.content is not None:
+            yield instead
+            return
+        streaming = self._context.run_config.streaming_mode == "sse"
+        whole = _Whole()
+        try:
+            answer = agent.canonical_model().generate_content(self._request, streaming)
+            for response in pull(answer, self._scope):
+                yield self._after_model(whole.complete(response))
+        except Exception as error:
+            response = self._first("on_model_error_callback", agent.on_model_error_callbacks, self._request, error)
+            if response is None:
+                raise
+            yield self._after_model(response)
+            return
+        if (closing := whole.closing()) is not None:
+            yield self._after_model(closing)
+
+    def _after_model(self, response: LlmResponse) -> LlmResponse:
+        if response.usage_metadata is not None and not response.partial:
+            self._context.invocation.usage.add(response.usage_metadata)
+        replaced = self._first("after_model_callback", self._agent.after_model_callbacks, response)
+        if replaced is None:
+            return response
+        if response.partial and not replaced.partial:
+            replaced = replaced.model_copy(update={"partial": True})
+        return cast(LlmResponse, replaced)
+
+    def _first(self, hook: str, callbacks: Any, *more: Any) -> Any:
+        plugins = self._context.invocation.plugins
+        if not callbacks and not plugins.hooks(hook):
+            return None
+        context = CallbackContext(self._context, self._actions, self._scope)
+        answer = plugins.first(hook, self._scope, context, *more)
+        return first(callbacks, self._scope, context, *more) if answer is None else answer
+
+    # -- its events ----------------------------------------------------------------------------------------------------
+
+    def _pass_on(self, response: LlmResponse) -> None:
+        if _says_nothing(response):
+            return
+        event = self._event(response)
+        self._show(event)
+        if event.partial or not event.function_calls:
+            return
+        batch = CallBatch(self._agent, self._context, self._scope, event.function_calls, self._tools())
+        self._batches.append(batch)
+        self._run_batch(batch, batch.start)
+
+    def _event(self, response: LlmResponse) -> Event:
+        fields = {name: value for name in _COPIED if (value := getattr(response, name)) is not None}
+        content: Content | None = fields.get("content")
+        if content is not None:
+            fields["content"] = content = self._ids.assigned(content)
+            tools = self._tools()
+            long_running = {
+                call.id
+                for part in content.parts or ()
+                if (call := part.function_call) is not None
+                and call.id
+                and (tool := tools.get(call.name or "")) is not None
+                and tool.is_long_running
+            }
+            if long_running:
+                fields["long_running_tool_ids"] = frozenset(long_running)
+        context = self._context
+        return Event(
+            invocation_id=context.invocation_id,
+            author=self._agent.name,
+            branch=context.branch,
+            actions=self._actions.copied(),
+            **fields,
+        )
+
+    def _show(self, event: Event) -> None:
+        self.last = event
+        self._emit(event)
+
+    def _tools(self) -> dict[str, BaseTool]:
+        return cast("dict[str, BaseTool]", self._request.tools)
+
+    # -- its calls -----------------------------------------------------------------------------------------------------
+
+    def _answer_calls(self, *, wait: bool = False) -> None:
+        """Answer the batches that are done; with `wait`, all of them, in the order of their calls."""
+        for batch in list(self._batches):
+            self._run_batch(batch, batch.finish if wait else batch.take_arrived)
+            if batch.is_done:
+                self._batches.remove(batch)
+                if (event := batch.answer()) is not None:
+                    self._show(event)
+
+    def _run_batch(self, batch: CallBatch, go: Any) -> None:
+        try:
+            go()
+        except Exception:
+            batch.close()
+            if (event := batch.answer()) is not None:  # what had finished is answered; the rest stays open
+                self._show(event)
+            raise
+
+
+@final
+class _Whole:
+    """Puts partial texts together, for a model that forgets to send the whole (ADK leaves the answer unsaved)."""
+
+    __slots__ = ("_parts", "_role")
+
+    def __init__(self) -> None:
+        self._parts: list[Part] = []
+        self._role: str | None = None
+
+    def complete(self, response: LlmResponse) -> LlmResponse:
+        """The response; a final one without content gets the texts that came before it."""
+        content = response.content
+        if response.partial:
+            if content is not None:
+                self._role = self._role or content.role
+                self._parts.extend(part for part in content.parts or () if part.text)
+            return response
+        if self._parts and (content is None or not any(_has_payload(part) for part in content.parts or ())):
+            response = response.model_copy(update={"content": self._content()})
+        self._parts = []
+        return response
+
+    def closing(self) -> LlmResponse | None:
+        """A final response for partial ones that none has followed."""
+        return LlmResponse(content=self._content()) if self._parts else None
+
+    def _content(self) -> Content:
+        joined: list[Part] = []
+        for part in self._parts:
+            if joined and bool(joined[-1].thought) == bool(part.thought):
+                joined[-1] = joined[-1].model_copy(update={"text": f"{joined[-1].text}{part.text}"})
+            else:
+                joined.append(part)
+        return Content(role=self._role or "model", parts=tuple(joined))
+
+
+def _has_payload(part: Part) -> bool:
+    return bool(part.text) or any(
+        getattr(part, name) is not None for name in type(part).model_fields if name not in ("text", "thought")
+    )
+
+
+def _says_nothing(response: LlmResponse) -> bool:
+    """True for what is no event: usage alone, keep-alives (ADK Java, BaseLlmFlow)."""
+    return (
+        response.content is None
+        and not response.error_code
+        and not response.interrupted
+        and not response.turn_complete
+        and response.grounding_metadata is None
+        and response.input_transcription is None
+        and response.output_transcription is None
+    )

@@ -1,0 +1,35 @@
+"""Building the request of a model turn."""
+
+from __future__ import annotations
+
+from rxagent.invocation import InvocationContext, ToolContext
+from rxagent.models import LlmRequest
+from rxagent.tools import BaseToolset, as_tool
+
+from .asking_agent import AskingAgent
+from .contents import History
+
+__all__ = ["build_request"]
+
+
+def build_request(agent: AskingAgent, context: InvocationContext, history: History) -> LlmRequest:
+    """What the model is asked: instruction, identity, contents, tools, in ADK's order. On the agent's worker."""
+    request = LlmRequest(
+        history.contents(agent.include_contents),
+        model=agent.canonical_model().model,
+        config=agent.generate_content_config,
+    )
+    request.append_instructions(agent.instructions(context))
+    request.append_instructions((_identity(agent),))
+    tool_context = ToolContext(context, "")
+    for tool in agent.tools:
+        tool.process_llm_request(tool_context, request)
+        if isinstance(tool, BaseToolset):
+            for member in tool.get_tools(tool_context):
+                as_tool(member).process_llm_request(tool_context, request)
+    return request
+
+
+def _identity(agent: AskingAgent) -> str:
+    about = f' The description about you is "{agent.description}".' if agent.description else ""
+    return f'You are an agent. Your internal name is "{agent.name}".{about}'

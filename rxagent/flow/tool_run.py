@@ -1,0 +1,104 @@
+"""ToolRun: one call of a tool, with the hooks around it."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+from rxagent.events import FunctionCall, Part
+from rxagent.events import FunctionResponse as Response
+from rxagent.invocation import InvocationContext, ToolContext
+from rxagent.plugins import first
+from rxagent.streams import CancelScope, Single
+from rxagent.tools import BaseTool, error_result
+
+from .asking_agent import AskingAgent
+
+__all__ = ["ToolRun"]
+
+
+@final
+class ToolRun:
+    """Before-tool, tool, on-tool-error, after-tool; the result stands in `result` when it has ended.
+
+        begin   -before-tool.run_async--> Single, or None when it has ended already
+        end     -(on_tool_error)-after-->
+
+    An unknown tool ends at once with a result that tells the model which tools there are.
+    Threads: one at a time; `begin` and `end` may block and run the plugins' and the agent's code.
+    """
+
+    __slots__ = ("_agent", "args", "call", "context", "has_ended", "result", "scope", "tool")
+
+    def __init__(
+        self,
+        agent: AskingAgent,
+        context: InvocationContext,
+        scope: CancelScope,
+        call: FunctionCall,
+        tools: dict[str, BaseTool],
+    ) -> None:
+        self._agent = agent
+        self.call = call
+        self.scope = scope.child()
+        self.context = ToolContext(context, call.id or "", self.scope)
+        self.args = dict(call.args or {})  # shared by hooks and tool, which may edit it
+        self.tool = tools.get(call.name or "")
+        self.result: dict[str, Any] | None = None
+        self.has_ended = False
+        if self.tool is None:
+            names = ", ".join(tools) or "none"
+            self._finish(error_result(f"There is no tool named {call.name!r}. The tools are: {names}."))
+
+    def begin(self) -> Single[Any] | None:
+        """Ask the before-hooks, then make the tool's Single. Raises what no on-tool-error hook has taken."""
+        if self.tool is None:
+            return None
+        try:
+            result = self._first("before_tool_callback", self._agent.before_tool_callbacks)
+            single = self.tool.run_async(self.args, self.context) if result is None else None
+        except Exception as error:
+            self.end(None, error)
+            return None
+        if single is None:
+            self.end(result, None)
+        return single
+
+    def end(self, result: Any, error: Exception | None) -> None:
+        """The tool has ended: run the hooks that follow. Raises the error when no hook answers it."""
+        try:
+            if error is not None:
+                result = self._first("on_tool_error_callback", self._agent.on_tool_error_callbacks, error)
+                if result is None:
+                    raise error
+            replaced = self._first("after_tool_callback", self._agent.after_tool_callbacks, result)
+        finally:
+            self.scope.detach()
+        self._finish(result if replaced is None else replaced)
+
+    def run(self, scope: CancelScope) -> None:
+        """Begin, wait, end: for a worker of its own."""
+        single = self.begin()
+        if single is None:
+            return
+        try:
+            result = single.blocking_get(scope)
+        except Exception as error:
+            self.end(None, error)
+        else:
+            self.end(result, None)
+
+    def response(self) -> Part | None:
+        """The response part; None when a long-running tool had nothing to say yet."""
+        if not self.result and self.tool is not None and self.tool.is_long_running:
+            return None
+        return Part(function_response=Response(id=self.call.id, name=self.call.name, response=self.result or {}))
+
+    def _finish(self, result: Any) -> None:
+        self.result = result
+        self.has_ended = True
+
+    def _first(self, hook: str, callbacks: Any, *more: Any) -> Any:
+        args = (self.tool, self.args, self.context, *more)
+        plugins = self.context.invocation_context.invocation.plugins
+        answer = plugins.first(hook, self.scope, *args)
+        return first(callbacks, self.scope, *args) if answer is None else answer

@@ -1,0 +1,116 @@
+"""InvocationContext: where an agent stands in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from reactivex import Observable
+
+from rxagent.events import Content, Event
+from rxagent.streams import CancelScope, Ledger, Mailbox
+
+from .invocation import Invocation
+from .run_config import RunConfig
+
+if TYPE_CHECKING:
+    from rxagent.sessions import BaseSessionService, Session
+
+__all__ = ["Agent", "InvocationContext"]
+
+
+class Agent(Protocol):
+    """The side of an agent that a run sees; `rxagent.agents` has the real ones."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+    def run_async(self, parent_context: InvocationContext) -> Observable[Event]: ...
+
+
+class InvocationContext:
+    """One agent's view of a run. Derived contexts share the invocation; agent, branch and mailbox are their own.
+
+    branch: the path of parallel agents above, joined by dots; None at the root. mailbox: the worker that this
+    agent's code runs on.
+    """
+
+    __slots__ = ("agent", "branch", "invocation", "mailbox")
+
+    def __init__(self, invocation: Invocation, agent: Agent, mailbox: Mailbox, branch: str | None = None) -> None:
+        self.invocation = invocation
+        self.agent = agent
+        self.mailbox = mailbox
+        self.branch = branch
+
+    def derived(
+        self, *, agent: Agent | None = None, mailbox: Mailbox | None = None, branch: str | None = None
+    ) -> InvocationContext:
+        """A context for another agent, worker or branch of the same run."""
+        return InvocationContext(
+            self.invocation, agent or self.agent, mailbox or self.mailbox, self.branch if branch is None else branch
+        )
+
+    @property
+    def end_invocation(self) -> bool:
+        """True when the run is to end after the current step; shared by all agents of the run."""
+        return self.invocation.end_invocation
+
+    @end_invocation.setter
+    def end_invocation(self, value: bool) -> None:
+        self.invocation.end_invocation = value
+
+    @property
+    def invocation_id(self) -> str:
+        return self.invocation.id
+
+    @property
+    def app_name(self) -> str:
+        return self.invocation.app_name
+
+    @property
+    def user_id(self) -> str:
+        return self.invocation.user_id
+
+    @property
+    def session(self) -> Session:
+        """The run's own view of the session."""
+        return self.invocation.session
+
+    @property
+    def session_service(self) -> BaseSessionService:
+        return self.invocation.session_service
+
+    @property
+    def run_config(self) -> RunConfig:
+        return self.invocation.run_config
+
+    @property
+    def user_content(self) -> Content | None:
+        """The message that started the run, as it was appended."""
+        return self.invocation.user_content
+
+    @property
+    def scope(self) -> CancelScope:
+        """Cancelled when this agent is to stop."""
+        return self.mailbox.scope
+
+    @property
+    def ledger(self) -> Ledger:
+        return self.invocation.ledger
+
+    @property
+    def is_aborted(self) -> bool:
+        """True once the run was stopped: by a dispose, an abort or a deadline."""
+        return self.mailbox.scope.is_cancelled
+
+    def on_abort(self, callback: Callable[[], object]) -> Callable[[], None]:
+        """Run `callback` once when the run is stopped, on the stopping thread. Returns what takes it back."""
+        return self.mailbox.scope.on_cancel(callback)
+
+    def __repr__(self) -> str:
+        where = f", branch {self.branch}" if self.branch else ""
+        return f"<InvocationContext {self.invocation_id}: agent {self.agent.name}{where}>"

@@ -1,0 +1,96 @@
+"""Invocation: what all code of one run shares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rxagent.errors import LlmCallsLimitExceededError, SessionNotFoundError
+from rxagent.events import Content
+from rxagent.streams import CancelScope, Ledger
+
+from .outcome import Usage
+from .run_config import RunConfig
+
+if TYPE_CHECKING:
+    from rxagent.sessions import BaseSessionService, Session
+
+__all__ = ["Invocation"]
+
+
+class Invocation:
+    """One run's identity, services, limits and counters.
+
+    scope: cancelled when the run is stopped, for whatever reason. ledger: the work that is out. pending_state: what
+    run-level hooks wrote, for the next event that is appended. end_invocation: the run ends after the current step.
+    open_pauses: ids of calls that pause by design.
+    """
+
+    __slots__ = (
+        "app_name",
+        "data",
+        "end_invocation",
+        "id",
+        "ledger",
+        "llm_calls",
+        "open_pauses",
+        "pending_state",
+        "plugins",
+        "run_config",
+        "scope",
+        "session_id",
+        "session_or_none",
+        "session_service",
+        "usage",
+        "user_content",
+        "user_id",
+    )
+
+    def __init__(
+        self,
+        id: str,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        session_service: BaseSessionService,
+        plugins: Any,
+        run_config: RunConfig,
+        scope: CancelScope,
+        ledger: Ledger,
+    ) -> None:
+        self.id = id
+        self.app_name = app_name
+        self.user_id = user_id
+        self.session_id = session_id
+        self.session_service = session_service
+        self.plugins = plugins
+        self.run_config = run_config
+        self.scope = scope
+        self.ledger = ledger
+        self.session_or_none: Session | None = None
+        self.user_content: Content | None = None
+        self.usage = Usage()
+        self.llm_calls = 0
+        self.end_invocation = False
+        self.pending_state: dict[str, Any] = {}
+        self.open_pauses: set[str] = set()
+        self.data: dict[str, Any] = {}
+        """For plugins: what one hook wants to tell a later one."""
+
+    @property
+    def session(self) -> Session:
+        """The run's own view of the session. Raises SessionNotFoundError before it was loaded."""
+        if self.session_or_none is None:
+            raise SessionNotFoundError(f"session {self.session_id!r} is not loaded yet; wait for before_run_callback")
+        return self.session_or_none
+
+    def count_llm_call(self) -> None:
+        """One more model call. Raises LlmCallsLimitExceededError when it is one too many."""
+        self.llm_calls += 1
+        self.usage.llm_calls += 1
+        limit = self.run_config.max_llm_calls
+        if 0 < limit < self.llm_calls:
+            raise LlmCallsLimitExceededError(
+                f"Max number of llm calls limit of {limit} exceeded; raise RunConfig.max_llm_calls (0: no limit), "
+                "or find out why the model does not come to an end"
+            )

@@ -1,0 +1,34 @@
+"""RunConfig: how one run is to go."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from rxagent.events import Value
+
+__all__ = ["RunConfig", "StreamingMode", "ToolExecutionMode"]
+
+StreamingMode = Literal["none", "sse"]
+ToolExecutionMode = Literal["none", "sequential", "parallel", "parallel_subscribe"]
+
+
+class RunConfig(Value):
+    """How one run is to go. A key that it does not know is an error, so that a typing slip is seen.
+
+    streaming_mode: "none", final events only; "sse", partial events too, and the final event repeats the whole text.
+    tool_execution_mode: "sequential", each tool after the one before; "parallel" and "none", all started on the run's
+    thread; "parallel_subscribe", each on a worker, so that blocking ones overlap.
+    max_llm_calls: model calls of the run; 0 or less: no limit.
+    auto_create_session: None takes the runner's.
+    cancel_grace_period: seconds that a stopped run's work may hold the stream's end and the session's turn; 0: none.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    streaming_mode: StreamingMode = "none"
+    tool_execution_mode: ToolExecutionMode = "none"
+    max_llm_calls: int = 500
+    auto_create_session: bool | None = None
+    cancel_grace_period: float = Field(default=5.0, ge=0)

@@ -1,0 +1,68 @@
+"""PluginManager: the one loop that calls the hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from rxagent.errors import ConfigError
+from rxagent.streams import CancelScope, guarded, settle
+
+from .base import BasePlugin
+
+__all__ = ["PluginManager", "first"]
+
+_HOOKS: Final = tuple(name for name in vars(BasePlugin) if name.startswith(("on_", "before_", "after_")))
+
+
+def first(hooks: Sequence[Callable[..., Any]], scope: CancelScope, *args: Any) -> Any:
+    """Call the hooks in order until one returns something; waits for coroutines and Singles."""
+    for hook in hooks:
+        value = settle(hook(*args), scope)
+        if value is not None:
+            return value
+    return None
+
+
+class PluginManager:
+    """The plugins of a runner, by hook: a hook that no plugin overrides costs nothing.
+
+    Raises ConfigError for two plugins of one name.
+    """
+
+    def __init__(self, plugins: Iterable[BasePlugin] = ()) -> None:
+        self.plugins = tuple(plugins)
+        names = [plugin.name for plugin in self.plugins]
+        for name in names:
+            if names.count(name) > 1:
+                raise ConfigError(f"Plugin with name {name!r} already registered; give each plugin a name of its own")
+        self._hooks: dict[str, tuple[Callable[..., Any], ...]] = {
+            hook: tuple(getattr(plugin, hook) for plugin in self.plugins if _overrides(plugin, hook)) for hook in _HOOKS
+        }
+
+    def hooks(self, name: str) -> tuple[Callable[..., Any], ...]:
+        """The bound methods of the plugins that override this hook."""
+        return self._hooks[name]
+
+    def first(self, name: str, scope: CancelScope, *args: Any) -> Any:
+        """Ask the plugins in order until one answers."""
+        return first(self._hooks[name], scope, *args)
+
+    def each(self, name: str, scope: CancelScope, *args: Any) -> None:
+        """Tell all plugins, in order; the first error stops the rest."""
+        for hook in self._hooks[name]:
+            settle(hook(*args), scope)
+
+    def each_guarded(self, name: str, scope: CancelScope, *args: Any) -> None:
+        """Tell all plugins, in order; errors are logged."""
+        for hook in self._hooks[name]:
+            guarded(name, lambda hook=hook: settle(hook(*args), scope))
+
+    def close(self, scope: CancelScope) -> None:
+        """Close all plugins; errors are logged."""
+        for plugin in self.plugins:
+            guarded("close", lambda plugin=plugin: settle(plugin.close(), scope))
+
+
+def _overrides(plugin: BasePlugin, hook: str) -> bool:
+    return getattr(type(plugin), hook) is not getattr(BasePlugin, hook) or hook in vars(plugin)

@@ -1,0 +1,49 @@
+"""Nesting: which runs this code is part of, or serves as consumer, and the waits that would never end."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from rxagent.errors import UsageError
+from rxagent.streams.aio import current_taker
+
+if TYPE_CHECKING:
+    from .run import Run
+
+__all__ = ["inside", "live", "refuse_self_wait", "serving"]
+
+inside: ContextVar[frozenset[Run]] = ContextVar("rxagent_inside", default=frozenset())
+"""The runs that this code is part of: their tools, callbacks, hooks."""
+
+serving: ContextVar[frozenset[Run]] = ContextVar("rxagent_serving", default=frozenset())
+"""The runs whose consumer this code is."""
+
+
+def live(runs: ContextVar[frozenset[Run]]) -> frozenset[Run]:
+    """Those that have their turn. Only these are handed on, else chained turns would keep every earlier run."""
+    return frozenset(run for run in runs.get() if run.is_live)
+
+
+def refuse_self_wait(run: Run) -> bool:
+    """Raise UsageError when waiting for `run` here would be waiting for oneself. Subscribing is never refused.
+
+    True while it waits for its turn: the run before it may come to wait for this code.
+    """
+    around = live(inside) | live(serving)
+    if run in around:
+        raise UsageError("this code is part of the run that it waits for; subscribe instead of waiting")
+    if run.turn != "new":
+        return False
+    if any(other.line is run.line for other in around):
+        raise UsageError(
+            "this code is part of, or the consumer of, a run of the same session, whose end the awaited run waits for; "
+            "subscribe instead (it queues), or wait in on_completed"
+        )
+    door = getattr(run.line.holder, "door", None)
+    if door is not None and door.is_starving and door.taker == current_taker():
+        raise UsageError(
+            "a run of the same session is being iterated here and has not been read to its end; "
+            "finish or close that loop first"
+        )
+    return True

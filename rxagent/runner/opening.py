@@ -1,0 +1,71 @@
+"""Opening: what a run does between its turn and its agent: load the session, seal, take in the message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rxagent.errors import SessionNotFoundError, UsageError
+from rxagent.events import Content, Event, EventActions
+from rxagent.flow.sealing import calls_to_seal, seal_events
+from rxagent.sessions import Session
+from rxagent.streams import settle
+
+from .log import RunLog
+
+if TYPE_CHECKING:
+    from .run import Run
+
+__all__ = ["open_session"]
+
+_WHY_SEALED: Final = "an earlier run was left in the middle of it"
+
+
+def open_session(run: Run, log: RunLog) -> bool:
+    """Load or create the session, store the seals of open calls and the user's event. On the run's worker.
+
+    False when a before-run hook answered in the agent's place. Raises SessionNotFoundError, UsageError for a message
+    without parts, and what hooks and the service raise.
+    """
+    message = run.spec.message
+    if message is None or not message.parts:
+        raise UsageError("No parts in the new_message; give a text, a Content with parts, or a list of Parts")
+    invocation, plugins, context = run.invocation, run.invocation.plugins, run.context
+    invocation.session_or_none = _load(run)
+    run.hooks_are_due = True
+    replaced = plugins.first("on_user_message_callback", run.scope, context, message)
+    if replaced is not None:
+        message = Content.of(replaced)
+    invocation.user_content = message
+    user_event = _user_event(run, message)
+    unanswered = calls_to_seal([*invocation.session.events, user_event])
+    log.append_opening([*seal_events(unanswered, _WHY_SEALED), user_event])
+    log.sealed = len(unanswered)
+    answer = plugins.first("before_run_callback", run.scope, context)
+    if answer is None:
+        return True
+    run.store(Event(invocation_id=invocation.id, author="model", content=answer))
+    return False
+
+
+def _load(run: Run) -> Session:
+    service, key, runner = run.invocation.session_service, run.spec.key, run.spec.runner
+    session: Session | None = settle(service.get_session(*key), run.scope)
+    if session is not None:
+        return session
+    create = run.spec.run_config.auto_create_session
+    if not (runner.auto_create_session if create is None else create):
+        raise SessionNotFoundError(
+            f"Session not found: {key.session_id} for user {key.user_id}; create it, "
+            "or use Runner(auto_create_session=True)"
+        )
+    created: Session = settle(service.create_session(key.app_name, key.user_id, session_id=key.session_id), run.scope)
+    return created
+
+
+def _user_event(run: Run, message: Content) -> Event:
+    return Event(
+        invocation_id=run.invocation.id,
+        author="user",
+        content=message,
+        actions=EventActions(state_delta=dict(run.spec.state_delta)),
+    )

@@ -1,0 +1,287 @@
+"""Run: one subscription to `run_async`, from its place in the line to its end.
+
+line      waits for its turn; holds no thread
+worker    serves the mailbox: opens the session, then the agent's code, the appends and `on_next`
+fate      the first of completed, paused, failed, disposed decides
+end       the last work out, or the grace: on_run_end, the turn, the terminal event, in this order
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+import time
+from collections.abc import Callable
+from typing import Literal, final
+
+from reactivex import abc
+from reactivex.disposable import SerialDisposable
+
+from rxagent.errors import FencedError, RunAbortedError, RunError
+from rxagent.events import Event
+from rxagent.invocation import Invocation, InvocationContext, Outcome, OutcomeKind
+from rxagent.streams import CancelScope, Ledger, Mailbox, Outlet, Stopped, aio, guarded
+from rxagent.streams.iteration import Door, current_door, enclosing_scopes
+from rxagent.streams.ledger import current_ledger
+from rxagent.streams.timer import timer
+from rxagent.streams.workers import workers
+
+from .fate import Fate, Token
+from .lines import Turn, line_of
+from .log import RunLog
+from .nesting import inside, live, refuse_self_wait, serving
+from .opening import open_session
+from .report import report
+from .spec import RunSpec
+from .turn import StoreTurn
+
+__all__ = ["Run", "RunState"]
+
+RunState = Literal["waiting", "running", "stopping", "ended"]
+
+
+@final
+class Run:
+    """One run. Everything but its worker's code may be called from any thread, and never waits."""
+
+    def __init__(self, spec: RunSpec, observer: abc.ObserverBase[Event], door: Door | None) -> None:
+        door = door or current_door.get() or Door(aio.running_loop() or aio.home_loop.get())
+        self.spec = spec
+        self.door = door
+        self.turn: Turn = "new"
+        self.line = line_of(spec.runner.session_service, spec.key)
+        self.scope = CancelScope()
+        self.ledger = Ledger(self._out, self._aside)
+        self.mailbox = Mailbox(self.scope)
+        self.invocation = Invocation(
+            spec.runner.new_invocation_id(),
+            app_name=spec.key.app_name,
+            user_id=spec.key.user_id,
+            session_id=spec.key.session_id,
+            session_service=spec.runner.session_service,
+            plugins=spec.runner.plugins,
+            run_config=spec.run_config,
+            scope=self.scope,
+            ledger=self.ledger,
+        )
+        self.context = InvocationContext(self.invocation, spec.runner.agent, self.mailbox)
+        self.ended = threading.Event()
+        self.hooks_are_due = False  # plugins hear of errors once the message was accepted
+        self._fate = Fate()
+        self._unstarted, self._unended = Token(), Token()
+        self._began = time.perf_counter()
+        self._upstream = SerialDisposable()
+        self._take_backs: list[Callable[[], object]] = []
+        self._work_context, consumer_context = self._contexts()
+        self._outlet = Outlet(observer, consumer_context, self.fail)
+        self._log = RunLog(self.invocation, self._fate, self._outlet)
+        self._store_turn = StoreTurn(spec.runner.session_service, spec.key, self.invocation.id)
+        door.ledger = self.ledger
+        door.before_wait = self.refuse_self_wait
+        self._take_backs.append(door.scope.on_cancel(self.dispose))
+        self.scope.on_cancel(door.let_go)
+
+    def _contexts(self) -> tuple[contextvars.Context, contextvars.Context]:
+        """Where the run's code runs, and where its consumer's callbacks run: both as the subscriber left them."""
+        work, consumer = contextvars.copy_context(), contextvars.copy_context()
+        work.run(current_door.set, None)
+        work.run(aio.home_loop.set, self.door.loop)
+        work.run(current_ledger.set, self.ledger)
+        work.run(enclosing_scopes.set, (*enclosing_scopes.get(), self.scope))
+        work.run(inside.set, live(inside) | {self})
+        consumer.run(current_door.set, None)
+        consumer.run(serving.set, live(serving) | {self})
+        return work, consumer
+
+    # -- starting ------------------------------------------------------------------------------------------------------
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How it ended, or is about to; None while that is open."""
+        return self._fate.outcome
+
+    @property
+    def is_live(self) -> bool:
+        """True while it has the session's turn."""
+        return self.turn == "has"
+
+    @property
+    def state(self) -> RunState:
+        """waiting, running, stopping or ended."""
+        if self.ended.is_set():
+            return "ended"
+        if self._fate.is_decided:
+            return "stopping"
+        return "running" if self._unstarted.is_taken else "waiting"
+
+    def start(self, *_: object) -> None:
+        """Take a place in the session's line; the work follows when the turn comes."""
+        self.spec.runner.register(self)
+        self.line.enter(self)
+
+    def begin(self) -> None:
+        """The turn in this process has come; the store's turn is next, which may take other processes a while."""
+        try:
+            workers.spawn(self._take_store_turn, self._work_context)
+        except RuntimeError as error:  # no thread to be had
+            self.fail(error)
+
+    def _take_store_turn(self) -> None:
+        if self._unstarted.is_taken:
+            return
+        try:
+            if self._store_turn.take(self.scope, self._on_stop_request, self._on_turn_lost):
+                self._main()
+            else:
+                self._take_backs.append(self._store_turn.when_free(self._retry_store_turn))
+        except BaseException as error:
+            self.fail(error)
+
+    def _retry_store_turn(self) -> bool:
+        if self._unstarted.is_taken:
+            return True
+        try:
+            if not self._store_turn.take(self.scope, self._on_stop_request, self._on_turn_lost):
+                return False
+            workers.spawn(self._main, self._work_context)
+        except BaseException as error:
+            self.fail(error)
+        return True
+
+    # -- the worker ----------------------------------------------------------------------------------------------------
+
+    def _main(self) -> None:
+        if not self._unstarted.take():
+            return  # stopped before; whoever did has left the ledger in our place
+        try:
+            self.mailbox.serve(self._flow)
+        except BaseException as error:
+            self.fail(error)  # decides nothing when it is only the stop
+        guarded("dispose", self._upstream.dispose)
+        self.ledger.leave()
+        raised = self._outlet.raised
+        if raised is not None and not isinstance(raised, Exception):
+            raise raised  # a consumer's KeyboardInterrupt or SystemExit leaves by the worker's root, too
+
+    def _flow(self) -> None:
+        self.scope.check()
+        self._log.epoch = self._store_turn.epoch
+        if not open_session(self, self._log):
+            self.complete()
+            return
+        relay = self.mailbox.relay
+        self._upstream.disposable = self.spec.runner.agent.run_async(self.context).subscribe(
+            lambda event: relay(self.store, event),
+            lambda error: relay(self.fail, error),
+            lambda: relay(lambda _: self.complete(), None),
+        )
+
+    def store(self, event: Event) -> None:
+        """Append a final event, then emit it; emit a partial one. What goes wrong fails the run."""
+        try:
+            if event.partial:
+                self._log.show(event, self.context)
+            else:
+                self._log.append(event, self.context)
+        except BaseException as error:
+            self.fail(error)
+        self._outlet.drain()
+
+    def complete(self) -> None:
+        """The agent's stream has completed: after-run, then the end. On the worker."""
+        if self._fate.is_decided:
+            return
+        try:
+            self.invocation.plugins.each("after_run_callback", self.scope, self.context)
+            self._log.flush_state(self.context)
+            self._outlet.drain()
+        except BaseException as error:
+            self.fail(error)
+            return
+        kind: OutcomeKind = "paused" if self.invocation.open_pauses else "completed"
+        reason = "end_invocation" if self.context.end_invocation else None
+        if self._decide(kind, reason):
+            if self.ledger.count > 1:  # cancelled work that is slow to leave
+                self._start_grace()
+            self.mailbox.end()
+
+    # -- decisions -----------------------------------------------------------------------------------------------------
+
+    def _decide(self, kind: OutcomeKind, reason: str | None = None, error: BaseException | None = None) -> bool:
+        return self._fate.decide(Outcome(kind, self.invocation.usage, reason, error))
+
+    def fail(self, error: BaseException) -> None:
+        """Something went wrong: the run stops, and `on_error` gets the error."""
+        if isinstance(error, Stopped):
+            if error.scope.is_cancelled and self._fate.is_decided:
+                return
+            error = RunError(f"the run was left by the stop of something else ({error}); it was not stopped itself")
+        reason = "superseded" if isinstance(error, FencedError) else type(error).__name__
+        if self._decide("failed", reason, error):
+            self._stop("failed")
+
+    def dispose(self) -> None:
+        """The consumer leaves: nothing more is emitted or appended."""
+        self._outlet.close()
+        if self._decide("disposed"):
+            self._stop("disposed")
+
+    def _on_stop_request(self, reason: str) -> None:
+        self.fail(RunAbortedError(f"the run was asked to stop: {reason}"))
+
+    def _on_turn_lost(self) -> None:
+        self.fail(FencedError("another run took the session's turn, as this one's lease had run out"))
+
+    def _stop(self, reason: str) -> None:
+        self._start_grace()
+        if self._unstarted.take():  # no worker will: leave in its place
+            self._aside(self.ledger.leave)
+        self.scope.cancel(reason)
+        guarded("dispose", self._upstream.dispose)
+
+    def _start_grace(self) -> None:
+        grace = self.spec.run_config.cancel_grace_period
+        self._take_backs.append(timer.after(grace, self._finish, self._work_context))
+
+    # -- the end -------------------------------------------------------------------------------------------------------
+
+    def refuse_self_wait(self) -> bool:
+        """Raise UsageError when this code, waiting for the run, would wait for itself; True: ask again soon."""
+        return refuse_self_wait(self)
+
+    def _aside(self, job: Callable[[], object]) -> None:
+        try:
+            workers.spawn(job, self._work_context)
+        except RuntimeError:  # a stop must not need a thread that is not to be had
+            self._work_context.copy().run(job)
+
+    def _out(self) -> None:
+        """The last work has left."""
+        self._finish()
+        self.spec.runner.forget_leftover(self)
+
+    def _finish(self) -> None:
+        if not self._unended.take():
+            return
+        outcome = self._fate.outcome
+        assert outcome is not None  # nothing leaves before a decision
+        for take_back in self._take_backs:
+            take_back()
+        outcome.end(self._began)
+        self._log.count_into(outcome)
+        plugins, scope = self.invocation.plugins, CancelScope()
+        if outcome.kind == "failed" and self.hooks_are_due:
+            plugins.each_guarded("on_run_error_callback", scope, self.context, outcome.error)
+        plugins.each_guarded("on_run_end", scope, self.context, outcome)
+        report(self.invocation, outcome)
+        guarded("close_run", self._store_turn.give_back)
+        self.line.leave(self)  # before the end is told: the consumer may start, and wait for, the next turn there
+        self.spec.runner.forget(self, leftover=self.ledger.count > 0)
+        self.ended.set()
+        self._outlet.put("error" if outcome.kind == "failed" else "end", outcome.error)
+        self._outlet.drain()
+        self._upstream = SerialDisposable()  # the chain below refers to this run: part, do not wait for the collector
+        self.door.before_wait = None
+
+    def __repr__(self) -> str:
+        return f"<Run {self.invocation.id}: {self.outcome or self.state}>"

@@ -1,0 +1,194 @@
+"""Iteration: a stream as a blocking iterator; and Door, what a taker hands down to the run behind its pipe."""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, Generic, TypeAlias, TypeVar, final
+
+from . import aio, idle
+from .ledger import Ledger
+from .scope import CancelScope, Stopped
+
+__all__ = ["Door", "Give", "Iteration", "current_door", "enclosing_scopes"]
+
+T = TypeVar("T")
+_ASK_AGAIN = 0.05  # seconds; only while the awaited run waits for the one before it
+Give: TypeAlias = Callable[[tuple[str, Any]], None]
+
+enclosing_scopes: contextvars.ContextVar[tuple[CancelScope, ...]] = contextvars.ContextVar(
+    "rxagent_enclosing", default=()
+)
+"""The scopes of the runs that this code is part of: a blocking wait inside a tool stops with its run."""
+
+
+@final
+class Door:
+    """What a bridge hands down to the run that it opens, by a contextvar, before there is a subscription.
+
+    scope: cancelling it disposes the run. loop: where the run's coroutines go. blocks: the taker blocks its thread.
+    taker: the thread or task that takes the items. permits: one for each item that may come. is_starving: an item
+    is there, and the run stands still until the one before it is taken. before_wait: set by the run; raises UsageError
+    where waiting for it would be waiting for oneself, and is True while that can still become so.
+    """
+
+    __slots__ = (
+        "_leave",
+        "before_wait",
+        "blocks",
+        "is_free",
+        "is_starving",
+        "ledger",
+        "loop",
+        "permits",
+        "scope",
+        "taker",
+    )
+
+    def __init__(self, loop: aio.Loop | None = None, *, blocks: bool = False) -> None:
+        self.scope = CancelScope()
+        self.loop = loop
+        self.blocks = blocks
+        self.is_free = False
+        self.is_starving = False
+        self.permits: SimpleQueue[Any] = SimpleQueue()
+        self.ledger: Ledger | None = None
+        self.before_wait: Callable[[], bool] | None = None
+        self.taker: object = aio.current_taker()
+        self._leave: list[Callable[[], None]] = []
+
+    def let_go(self) -> None:
+        """A stopped run no longer waits for its taker."""
+        self.is_free = True
+        self.permits.put(True)
+
+    def take_part(self) -> None:
+        """Be stopped with the runs that the taker is part of, until `close`."""
+        self._leave = [scope.on_cancel(self.scope.cancel) for scope in enclosing_scopes.get()]
+
+    def patience(self) -> float | None:
+        """Seconds to wait before asking again; None: as long as it takes. Raises UsageError for a wait for oneself."""
+        return _ASK_AGAIN if self.before_wait is not None and self.before_wait() else None
+
+    def await_permit(self) -> None:
+        """The run's side: stand still until the next item may come. A cancel of the door leaves by Stopped."""
+        if self.is_free:
+            return
+        self.is_starving = True
+        self.scope.wait(self.permits)
+        self.is_starving = False
+
+    def close(self) -> None:
+        """The taker has left: dispose the run, unless it has ended."""
+        for leave in self._leave:
+            leave()
+        self._leave = []
+        self.scope.cancel()
+
+
+current_door: contextvars.ContextVar[Door | None] = contextvars.ContextVar("rxagent_door", default=None)
+"""The door of the bridge that is subscribing right now."""
+
+
+class _Reaper:
+    """Disposes what a dropped iterator had open. A finalizer may run inside anybody's lock, so it only queues here."""
+
+    def __init__(self) -> None:
+        self._forget()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
+
+    def _forget(self) -> None:
+        self.dropped: SimpleQueue[CancelScope | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=contextvars.Context().run, args=(self._serve,), daemon=True, name="rxagent-reaper"
+                )
+                self._thread.start()
+
+    def _serve(self) -> None:
+        while (scope := self.dropped.get()) is not None:
+            scope.cancel("dropped")
+
+    def end(self) -> None:
+        with self._lock:
+            thread, self._thread = self._thread, None
+        if thread is not None:
+            self.dropped.put(None)
+            thread.join()
+
+
+_reaper = _Reaper()
+idle.register(_reaper.end)
+
+
+@final
+class Iteration(Generic[T]):
+    """A blocking iterator over a stream; it subscribes at the first `next`.
+
+    Left by break, close, garbage collection or KeyboardInterrupt it disposes. Inside a tool it stops with the run
+    that the tool is part of. `next` raises UsageError where it would wait for itself.
+    """
+
+    __slots__ = ("__weakref__", "_door", "_items", "_open", "_state")
+
+    def __init__(self, open: Callable[[Give, Door], None]) -> None:
+        self._open = open
+        self._items: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+        self._state = "new"  # new -> open -> closed
+        self._door = Door(blocks=True)
+        weakref.finalize(self, _reaper.dropped.put, self._door.scope).atexit = False  # nothing may refer to self
+        _reaper.start()
+
+    def __iter__(self) -> Iteration[T]:
+        return self
+
+    def __next__(self) -> T:
+        if self._state == "closed":
+            raise StopIteration
+        try:
+            with aio.blocking_wait(self._door.ledger):
+                if self._state == "new":
+                    self._state = "open"
+                    self._door.take_part()
+                    self._open(self._items.put, self._door)
+                self._door.taker = aio.current_taker()
+                item = None
+                while item is None:
+                    item = self._door.scope.wait(self._items, self._door.patience())
+        except Stopped:
+            self.close()
+            for scope in enclosing_scopes.get():
+                scope.check()
+            raise StopIteration from None
+        except BaseException:  # KeyboardInterrupt, UsageError
+            self.close()
+            raise
+        kind, value = item
+        if kind == "next":
+            self._door.permits.put(True)
+            return value  # type: ignore[no-any-return]
+        self.close()
+        if kind == "error":
+            raise value
+        raise StopIteration
+
+    def close(self) -> None:
+        """Leave: dispose, unless the stream has ended. Twice is once."""
+        self._state = "closed"
+        self._door.close()
+
+    def __enter__(self) -> Iteration[T]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
