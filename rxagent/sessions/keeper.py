@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias, final
 from weakref import WeakSet
 
+from rxagent.streams import idle
 from rxagent.streams.dropped import drop, guarded
 from rxagent.streams.workers import workers
 
@@ -237,5 +238,6 @@ def _forget_all() -> None:
 
 
 _keepers: WeakSet[Keeper] = WeakSet()
+idle.register(end_idle_keepers)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_all)  # the threads and the turns stay with the parent
