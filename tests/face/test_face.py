@@ -1,0 +1,156 @@
+"""The public face runs as it is written, against a scripted server."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import rxagent
+from rxagent import Runner
+from rxagent.testing import ScriptedModel
+
+from .blocks import Block, blocks, run
+from .preludes import (
+    STORY,
+    Exports,
+    endless_story,
+    enough_after,
+    names,
+    only_a_story,
+    scripted,
+    story_runner,
+    tool_names,
+    wants,
+)
+
+FACE = blocks(Path(__file__).with_name("face.md"))
+DUE = {"1", "2", "3", "4", "5", "11"}
+LATER = {"6", "7", "8", "9", "10"}  # what they name does not exist yet; 12, the shell, is in test_shell.py
+
+
+def number(block: Block) -> str:
+    return block.section.partition(".")[0]
+
+
+def block_of(section: str) -> Block:
+    [found] = [block for block in FACE if number(block) == section]
+    return found
+
+
+def test_every_section_is_run_or_owed() -> None:
+    """No Python block of the face is forgotten."""
+    assert {number(block) for block in FACE if block.language == "python"} == DUE | LATER
+
+
+@pytest.mark.parametrize("block", [block for block in FACE if block.language == "python"], ids=number)
+def test_blocks_compile(block: Block) -> None:
+    """Each Python block is Python, with `await` at the top level."""
+    run(block._replace(source=f"async def unused():\n{re.sub('(?m)^', '    ', block.source)}"), {})
+
+
+def test_1_five_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """Five lines run an agent and print its answer."""
+    with scripted([["It starts ", "when subscribed."]]):
+        run(block_of("1"), names())
+    assert capsys.readouterr().out == "It starts when subscribed.\n"
+
+
+@pytest.fixture
+def runner() -> Iterator[Runner]:
+    with story_runner() as made:
+        yield made
+
+
+def test_2_an_observable(runner: Runner, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run is subscribed with operators in between, and left by dispose, silently."""
+    with scripted(endless_story) as server:
+        namespace = names(runner=runner)
+        run(block_of("2"), namespace)
+        assert namespace["handle"].is_disposed
+        shown = capsys.readouterr().out
+        assert "done" not in shown
+        assert set(shown.split("\n")) <= {*STORY, ""}
+        assert len(server.requests) <= 1
+        runner.close()
+
+
+def test_2_to_its_end(runner: Runner, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same without the dispose prints all partials, then that it is done."""
+    over = threading.Event()
+    block = block_of("2").replaced("handle.dispose()", "assert over.wait(10)")
+    block = block.replaced('print("done")', '(print("done"), over.set())')
+    with scripted(only_a_story):
+        run(block, names(runner=runner, over=over))
+        runner.close()
+    lines = capsys.readouterr().out.split("\n")
+    assert lines == [*STORY, "done", ""]
+
+
+def test_3_a_handle(runner: Runner, capsys: pytest.CaptureFixture[str]) -> None:
+    """A handle is iterated, stopped in the middle, and says how the run ended."""
+    block = block_of("3")
+    if not hasattr(rxagent, "AbortSignal"):  # until runs can be aborted
+        block = block.replaced('run.abort("user_stop")', "run.dispose()")
+    sse = rxagent.RunConfig(streaming_mode="sse")
+    with scripted(endless_story):
+        run(block, names(runner=runner, sse=sse, enough=enough_after(3)))
+        runner.close()
+    first, second = capsys.readouterr().out.splitlines()
+    stopped = "aborted (user_stop)" if hasattr(rxagent, "AbortSignal") else "disposed"
+    assert re.fullmatch(rf"{re.escape(stopped)}: \d+ events? saved.*, \d+(\.\d+)? ms", first)
+    assert second.split()[0] == stopped.split()[0]
+
+
+def test_4_asyncio(runner: Runner, capsys: pytest.CaptureFixture[str]) -> None:
+    """`async for` reads the partials of a run."""
+    sse = rxagent.RunConfig(streaming_mode="sse")
+    with scripted(only_a_story):
+        run(block_of("4"), names(runner=runner, sse=sse, asyncio=asyncio))
+        runner.close()
+    assert capsys.readouterr().out == "".join(STORY)
+
+
+def test_5_tools() -> None:
+    """A function, a coroutine and a Single are tools; each is called with the model's arguments."""
+    pools: list[ThreadPoolExecutor] = []
+    exports = Exports()
+    namespace = tool_names(pools, exports)
+    script = [
+        [
+            wants("get_weather", city="Oslo", unit="F"),
+            wants("look_up", url="http://x"),
+            wants("export_report", report_id="7"),
+        ],
+        ["Done."],
+    ]
+    with scripted(script):
+        run(block_of("5"), namespace)
+        with Runner(namespace["agent"]) as runner:
+            events = list(runner.run("me", "s1", "Weather, page and report, please."))
+    for pool in pools:
+        pool.shutdown()
+    [answers] = [event.function_responses for event in events if event.function_responses]
+    assert [answer.name for answer in answers] == ["get_weather", "look_up", "export_report"]
+    assert answers[0].response == {"city": "Oslo", "degrees": 21, "unit": "F"}
+    assert answers[2].response == {"status": "done", "export_id": answers[2].id}
+    assert sorted(exports.rows) == [(answers[2].id, f"7-{chunk}") for chunk in range(3)]
+    assert events[-1].text == "Done."
+
+
+def test_11_testing() -> None:
+    """The test that the face shows for one's own agent passes."""
+
+    def get_weather(city: str) -> dict[str, object]:
+        """Current weather."""
+        return {"city": city, "degrees": 21}
+
+    namespace = names(get_weather=get_weather)
+    run(block_of("11"), namespace)
+    assert isinstance(namespace["model"], ScriptedModel)
+    namespace["test_my_agent_can_be_stopped_anywhere"]()
