@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rxagent.events import Content, Event, FunctionCall, FunctionResponse, Part
+from rxagent.flow.contents import build_contents
 
 
 def user(*parts: Part | str, **fields: Any) -> Event:
@@ -36,6 +37,11 @@ def response(id: str | None, name: str | None = "t", **result: Any) -> Part:
 def shown(contents: Iterable[Content]) -> list[str]:
     """Each content as a line: `user: hi`, `model: t#X(n=1)`, `user: t#X->{...}`."""
     return [f"{content.role}: " + " | ".join(_shown(part) for part in content.parts or ()) for content in contents]
+
+
+def sent(*events: Event, agent: str = "root", **options: Any) -> list[str]:
+    """What the agent's model is sent, in lines."""
+    return shown(build_contents(events, agent_name=agent, **options))
 
 
 def _shown(part: Part) -> str:
