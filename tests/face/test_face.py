@@ -7,7 +7,6 @@ import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -15,32 +14,24 @@ import rxagent
 from rxagent import Runner
 from rxagent.testing import ScriptedModel
 
-from .blocks import Block, blocks, run
+from .blocks import Block, run
 from .preludes import (
+    DUE,
+    FACE,
+    LATER,
     STORY,
     Exports,
     endless_story,
     enough_after,
+    face_block,
     names,
+    number,
     only_a_story,
     scripted,
     story_runner,
     tool_names,
     wants,
 )
-
-FACE = blocks(Path(__file__).with_name("face.md"))
-DUE = {"1", "2", "3", "4", "5", "11"}
-LATER = {"6", "7", "8", "9", "10"}  # what they name does not exist yet; 12, the shell, is in test_shell.py
-
-
-def number(block: Block) -> str:
-    return block.section.partition(".")[0]
-
-
-def block_of(section: str) -> Block:
-    [found] = [block for block in FACE if number(block) == section]
-    return found
 
 
 def test_every_section_is_run_or_owed() -> None:
@@ -57,7 +48,7 @@ def test_blocks_compile(block: Block) -> None:
 def test_1_five_lines(capsys: pytest.CaptureFixture[str]) -> None:
     """Five lines run an agent and print its answer."""
     with scripted([["It starts ", "when subscribed."]]):
-        run(block_of("1"), names())
+        run(face_block("1"), names())
     assert capsys.readouterr().out == "It starts when subscribed.\n"
 
 
@@ -71,7 +62,7 @@ def test_2_an_observable(runner: Runner, capsys: pytest.CaptureFixture[str]) -> 
     """A run is subscribed with operators in between, and left by dispose, silently."""
     with scripted(endless_story) as server:
         namespace = names(runner=runner)
-        run(block_of("2"), namespace)
+        run(face_block("2"), namespace)
         assert namespace["handle"].is_disposed
         shown = capsys.readouterr().out
         assert "done" not in shown
@@ -83,7 +74,7 @@ def test_2_an_observable(runner: Runner, capsys: pytest.CaptureFixture[str]) -> 
 def test_2_to_its_end(runner: Runner, capsys: pytest.CaptureFixture[str]) -> None:
     """The same without the dispose prints all partials, then that it is done."""
     over = threading.Event()
-    block = block_of("2").replaced("handle.dispose()", "assert over.wait(10)")
+    block = face_block("2").replaced("handle.dispose()", "assert over.wait(10)")
     block = block.replaced('print("done")', '(print("done"), over.set())')
     with scripted(only_a_story):
         run(block, names(runner=runner, over=over))
@@ -94,12 +85,9 @@ def test_2_to_its_end(runner: Runner, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_3_a_handle(runner: Runner, capsys: pytest.CaptureFixture[str]) -> None:
     """A handle is iterated, stopped in the middle, and says how the run ended."""
-    block = block_of("3")
-    if not hasattr(rxagent, "AbortSignal"):  # until runs can be aborted
-        block = block.replaced('run.abort("user_stop")', "run.dispose()")
     sse = rxagent.RunConfig(streaming_mode="sse")
     with scripted(endless_story):
-        run(block, names(runner=runner, sse=sse, enough=enough_after(3)))
+        run(face_block("3"), names(runner=runner, sse=sse, enough=enough_after(3)))
         runner.close()
     first, second = capsys.readouterr().out.splitlines()
     stopped = "aborted (user_stop)" if hasattr(rxagent, "AbortSignal") else "disposed"
@@ -111,7 +99,7 @@ def test_4_asyncio(runner: Runner, capsys: pytest.CaptureFixture[str]) -> None:
     """`async for` reads the partials of a run."""
     sse = rxagent.RunConfig(streaming_mode="sse")
     with scripted(only_a_story):
-        run(block_of("4"), names(runner=runner, sse=sse, asyncio=asyncio))
+        run(face_block("4"), names(runner=runner, sse=sse, asyncio=asyncio))
         runner.close()
     assert capsys.readouterr().out == "".join(STORY)
 
@@ -130,7 +118,7 @@ def test_5_tools() -> None:
         ["Done."],
     ]
     with scripted(script):
-        run(block_of("5"), namespace)
+        run(face_block("5"), namespace)
         with Runner(namespace["agent"]) as runner:
             events = list(runner.run("me", "s1", "Weather, page and report, please."))
     for pool in pools:
@@ -151,6 +139,6 @@ def test_11_testing() -> None:
         return {"city": city, "degrees": 21}
 
     namespace = names(get_weather=get_weather)
-    run(block_of("11"), namespace)
+    run(face_block("11"), namespace)
     assert isinstance(namespace["model"], ScriptedModel)
     namespace["test_my_agent_can_be_stopped_anywhere"]()

@@ -12,10 +12,8 @@ import pytest
 
 from rxagent.testing.chat_server import ChatServer
 
-from .blocks import blocks
-from .preludes import only_a_story
+from .preludes import FACE, NOT_YET, only_a_story
 
-FACE = blocks(Path(__file__).with_name("face.md"))
 [SHELL] = [block.source.splitlines() for block in FACE if block.section.startswith("12.")]
 [FIVE_LINES] = [block.source for block in FACE if block.section.startswith("1.")]
 AGENTS = """
@@ -23,7 +21,6 @@ from rxagent import LlmAgent
 
 support = LlmAgent(name="support", model={model!r}, instruction="Answer in one sentence.")
 """
-NOT_YET = {"--timeline"}
 
 
 def command(name: str) -> list[str]:
