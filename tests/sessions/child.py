@@ -70,7 +70,7 @@ def read(path: str) -> None:
     """Print the session as this process finds it."""
     session = SqliteSessionService(path).get_session(*KEY)
     assert session is not None
-    events = [[event.seq, event.model_dump(by_alias=True)] for event in session.events]
+    events = [[event.seq, event.model_dump(mode="json", by_alias=True)] for event in session.events]
     print(json.dumps({"state": session.state, "events": events, "last_seq": session.last_seq}))
 
 

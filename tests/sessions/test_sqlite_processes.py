@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pytest
 
 from rxagent.events import Content, Event, EventActions
 from rxagent.sessions import GetSessionConfig, SessionKey, SqliteSessionService, current_owner, is_gone
+from rxagent.sessions.encoding import event_of
 
 KEY = SessionKey("app", "me", "s1")
 CHILD = Path(__file__).with_name("child.py")
@@ -51,6 +52,13 @@ def line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
+def tell(process: subprocess.Popen[str]) -> None:
+    """Let it go on."""
+    assert process.stdin is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
 def answer(process: subprocess.Popen[str]) -> Any:
     """What it prints at its end; it must end well."""
     out, errors = process.communicate("\n", timeout=100)
@@ -60,15 +68,12 @@ def answer(process: subprocess.Popen[str]) -> Any:
 
 def four(what: str, path: str) -> list[Any]:
     """The answers of four processes that start together."""
-    with child(what, path, "a", 25) as a, child(what, path, "b", 25) as b, child(what, path, "c", 25) as c:
-        with child(what, path, "d", 25) as d:
-            everyone = (a, b, c, d)
-            assert [line(one) for one in everyone] == ["ready"] * 4
-            for one in everyone:
-                assert one.stdin is not None
-                one.stdin.write("\n")
-                one.stdin.flush()
-            return [answer(one) for one in everyone]
+    with ExitStack() as stack:
+        everyone = [stack.enter_context(child(what, path, name, 25)) for name in "abcd"]
+        assert [line(one) for one in everyone] == ["ready"] * 4
+        for one in everyone:
+            tell(one)
+        return [answer(one) for one in everyone]
 
 
 def numbers(service: SqliteSessionService) -> list[int | None]:
@@ -98,9 +103,7 @@ def test_killed_in_mid_append(service: SqliteSessionService) -> None:
     for _ in range(3):
         with child("append_until_killed", service.path) as it:
             assert line(it) == "ready"
-            assert it.stdin is not None
-            it.stdin.write("\n")
-            it.stdin.flush()
+            tell(it)
             for _ in range(10):
                 acknowledged = int(line(it))
             os.kill(it.pid, signal.SIGKILL)
@@ -143,7 +146,7 @@ def test_another_process_reads_the_same(service: SqliteSessionService) -> None:
     with child("read", service.path) as it:
         found = answer(it)
     assert found["state"] == {"k": None, "app:a": [1], "user:u": "ü"} == session.state
-    assert found["events"] == [[event.seq, event.model_dump(by_alias=True)] for event in session.events]
+    assert found["events"] == [[event.seq, event.model_dump(mode="json", by_alias=True)] for event in session.events]
 
 
 def test_forks_share_nothing_but_the_file(service: SqliteSessionService) -> None:
@@ -174,15 +177,17 @@ def test_a_process_that_has_ended_is_gone() -> None:
 
 def test_the_tail_is_all_that_is_read_again(service: SqliteSessionService, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second read parses only what came since, also what another instance appended."""
-    import rxagent.sessions.sqlite as module
-
     other = SqliteSessionService(service.path)
     session = other.get_session(*KEY)
     assert session is not None
     other.append_events(session, [Event(author="user") for _ in range(2500)])  # more than one chunk
     parsed: list[int] = []
-    true = module.event_of
-    monkeypatch.setattr(module, "event_of", lambda text, seq: (parsed.append(seq), true(text, seq))[1])
+
+    def counting(text: str, seq: int) -> Event:
+        parsed.append(seq)
+        return event_of(text, seq)
+
+    monkeypatch.setattr("rxagent.sessions.sqlite.event_of", counting)
     first = service.get_session(*KEY)
     assert first is not None
     assert parsed == list(range(1, 2501))
@@ -193,5 +198,7 @@ def test_the_tail_is_all_that_is_read_again(service: SqliteSessionService, monke
     assert parsed == [2501]
     assert second.events == session.events
     assert second.events[0] is first.events[0]
-    assert service.get_session(*KEY, GetSessionConfig(after_seq=2499)).events == session.events[-2:]  # type: ignore[union-attr]
+    tail = service.get_session(*KEY, GetSessionConfig(after_seq=2499))
+    assert tail is not None
+    assert tail.events == session.events[-2:]
     other.close()
