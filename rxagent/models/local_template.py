@@ -7,15 +7,16 @@ from typing import Final
 __all__ = ["CHATML_TOOLS"]
 
 CHATML_TOOLS: Final = r"""
+{%- set system = messages[0].content if messages[0].role == 'system' else '' %}
 {%- if tools %}
   {{- '<|im_start|>system\n' }}
-  {%- if messages[0].role == 'system' %}{{- messages[0].content + '\n\n' }}{% endif %}
+  {%- if system %}{{- system + '\n\n' }}{% endif %}
   {{- 'You can call these functions. Their signatures are in <tools></tools>:\n<tools>' }}
   {%- for tool in tools %}{{- '\n' }}{{- tool | tojson }}{% endfor %}
   {{- '\n</tools>\nTo call one, answer with a JSON object inside <tool_call></tool_call> tags:\n' }}
   {{- '<tool_call>\n{"name": <function-name>, "arguments": <args-json-object>}\n</tool_call><|im_end|>\n' }}
-{%- elif messages[0].role == 'system' %}
-  {{- '<|im_start|>system\n' + messages[0].content + '<|im_end|>\n' }}
+{%- else %}
+  {{- '<|im_start|>system\n' + (system or 'You are a helpful assistant.') + '<|im_end|>\n' }}
 {%- endif %}
 {%- for message in messages %}
   {%- if message.role == 'user' or (message.role == 'system' and not loop.first) %}
@@ -36,4 +37,8 @@ CHATML_TOOLS: Final = r"""
 {%- endfor %}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}{% endif %}
 """.strip()
-"""Qwen's words for tools, which llama.cpp recognises in answers. Jinja, as llama.cpp reads it."""
+"""Qwen's words for tools, which llama.cpp recognises in answers. Jinja, as llama.cpp reads it.
+
+Where there is neither an instruction nor a tool it gives an instruction, as the models' own templates do: without
+any, the small weights talk nonsense.
+"""

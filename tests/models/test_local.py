@@ -220,7 +220,7 @@ def test_nobody_without_the_key_is_served() -> None:
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     """A path that does not exist is an error that names it; no server is started."""
     missing = tmp_path / "none.gguf"
-    with pytest.raises(LocalModelError, match="there is no file .*none.gguf"):
+    with pytest.raises(LocalModelError, match=r"there is no file .*none\.gguf"):
         _answer(LocalModel(missing), _ask("Hi"))
     assert not servers._starts
 
