@@ -67,6 +67,10 @@ class Value(BaseModel):
         defer_build=True,  # the validator is built at the first use: importing stays cheap
     )
 
+    def __repr_args__(self) -> Any:
+        """Only what is there: an absent field says nothing."""
+        return [(name, value) for name, value in super().__repr_args__() if value is not None]
+
     def model_dump(self, *, exclude_none: bool = True, **options: Any) -> dict[str, Any]:
         """As pydantic's, with absent fields left out."""
         return super().model_dump(exclude_none=exclude_none, **options)

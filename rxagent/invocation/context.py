@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from reactivex import Observable
 
-from rxagent.events import Content, Event
+from rxagent.events import Content, Event, State
 from rxagent.streams import CancelScope, Ledger, Mailbox
 
 from .invocation import Invocation
@@ -79,6 +79,11 @@ class InvocationContext:
     def session(self) -> Session:
         """The run's own view of the session."""
         return self.invocation.session
+
+    @property
+    def state(self) -> State:
+        """The session's state, for run-level hooks: what they write goes out with the next event of the run."""
+        return State(self.invocation.session.state, self.invocation.pending_state)
 
     @property
     def session_service(self) -> BaseSessionService:

@@ -84,6 +84,11 @@ class Invocation:
             raise SessionNotFoundError(f"session {self.session_id!r} is not loaded yet; wait for before_run_callback")
         return self.session_or_none
 
+    def take_pending_state(self) -> dict[str, Any]:
+        """What run-level hooks wrote, for the event that will carry it."""
+        pending, self.pending_state = self.pending_state, {}
+        return pending
+
     def count_llm_call(self) -> None:
         """One more model call. Raises LlmCallsLimitExceededError when it is one too many."""
         self.llm_calls += 1

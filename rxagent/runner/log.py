@@ -116,10 +116,9 @@ class RunLog:
                     self._invocation.session.state[key] = value
 
     def _with_pending_state(self, event: Event) -> Event:
-        pending = self._invocation.pending_state
+        pending = self._invocation.take_pending_state()
         if not pending:
             return event
-        self._invocation.pending_state = {}
         actions = EventActions.merged((EventActions(state_delta=pending), event.actions))
         return event.model_copy(update={"actions": actions})
 

@@ -32,11 +32,17 @@ def open_session(run: Run, log: RunLog) -> bool:
     invocation, plugins, context = run.invocation, run.invocation.plugins, run.context
     invocation.session_or_none = _load(run)
     run.hooks_are_due = True
+    invocation.pending_state = dict(run.spec.state_delta)  # seen by the hooks, stored with the user's event
     replaced = plugins.first("on_user_message_callback", run.scope, context, message)
     if replaced is not None:
         message = Content.of(replaced)
     invocation.user_content = message
-    user_event = _user_event(run, message)
+    user_event = Event(
+        invocation_id=invocation.id,
+        author="user",
+        content=message,
+        actions=EventActions(state_delta=invocation.take_pending_state()),
+    )
     unanswered = calls_to_seal([*invocation.session.events, user_event])
     log.append_opening([*seal_events(unanswered, _WHY_SEALED), user_event])
     log.sealed = len(unanswered)
@@ -60,12 +66,3 @@ def _load(run: Run) -> Session:
         )
     created: Session = settle(service.create_session(key.app_name, key.user_id, session_id=key.session_id), run.scope)
     return created
-
-
-def _user_event(run: Run, message: Content) -> Event:
-    return Event(
-        invocation_id=run.invocation.id,
-        author="user",
-        content=message,
-        actions=EventActions(state_delta=dict(run.spec.state_delta)),
-    )

@@ -271,7 +271,7 @@ class Run:
         self._log.count_into(outcome)
         plugins, scope = self.invocation.plugins, CancelScope()
         if outcome.kind == "failed" and self.hooks_are_due:
-            plugins.each_guarded("on_run_error_callback", scope, self.context, outcome.error)
+            guarded("on_run_error_callback", plugins.each, "on_run_error_callback", scope, self.context, outcome.error)
         plugins.each_guarded("on_run_end", scope, self.context, outcome)
         report(self.invocation, outcome)
         guarded("close_run", self._store_turn.give_back)
