@@ -18,6 +18,7 @@ from .chat_script import Step, Turn
 __all__ = ["Connection", "Received"]
 
 _GONE: Final = getattr(select, "POLLRDHUP", select.POLLHUP)
+_TLS_RECORD: Final = b"\x16"  # what a client that wants TLS begins with
 _GATE_SECONDS: Final = 0.002  # between two looks at a gate and at the client
 
 
@@ -111,7 +112,11 @@ class Connection:
             socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
 
     def _exchange(self, stream: BinaryIO) -> bool:
-        line = stream.readline().decode("latin-1").split()
+        first = stream.read(1)
+        if first == _TLS_RECORD:
+            self._send(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")  # as web servers do
+            return False
+        line = (first + stream.readline()).decode("latin-1").split()
         if len(line) < 2:
             self._gone()
             return False

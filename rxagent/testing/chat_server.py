@@ -71,12 +71,14 @@ class ChatServer:
 
     script: the turns, in the order in which requests come; or a function from the request (its body is not read yet)
     to its turn. A request beyond the script gets status 500 and a message that says so.
-    tls: a server-side SSLContext. handshake: False never answers the TLS handshake.
+    tls: a server-side SSLContext. handshake: False never answers the TLS handshake. port: 0 takes a free one.
 
     A context manager; after `close` no thread and no socket is left. Everything is on 127.0.0.1.
     """
 
-    def __init__(self, script: Script = (), *, tls: ssl.SSLContext | None = None, handshake: bool = True) -> None:
+    def __init__(
+        self, script: Script = (), *, tls: ssl.SSLContext | None = None, handshake: bool = True, port: int = 0
+    ) -> None:
         self._script = script if callable(script) else None
         self._turns = iter(()) if callable(script) else iter(script)
         self._numbers = itertools.count(1)
@@ -89,7 +91,7 @@ class ChatServer:
         """What was asked, in order."""
         self.connections = 0
         """How many connections were accepted."""
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self._listener = socket.create_server(("127.0.0.1", port), backlog=256)
         self.port: int = self._listener.getsockname()[1]
         self._acceptor = threading.Thread(target=self._accept, daemon=True, name="rxagent-chat-server")
         self._acceptor.start()
