@@ -67,6 +67,7 @@ class ModelTurn:
 
     def run(self, history: History) -> None:
         """Take the step."""
+        self._scope.check()
         self._request = build_request(self._agent, self._context, history)
         self._context.invocation.count_llm_call()
         self._ids.follow(self._context.session.events)
@@ -87,10 +88,11 @@ class ModelTurn:
         if instead is not None and instead.content is not None:
             yield instead
             return
+        self._scope.check()
         streaming = self._context.run_config.streaming_mode == "sse"
         whole = _Whole()
+        answer = agent.canonical_model().generate_content(self._request, streaming)  # a throw here is no model's error
         try:
-            answer = agent.canonical_model().generate_content(self._request, streaming)
             for response in pull(answer, self._scope):
                 yield self._after_model(whole.complete(response))
         except Exception as error:

@@ -55,6 +55,7 @@ class ToolRun:
             return None
         try:
             result = self._first("before_tool_callback", self._agent.before_tool_callbacks)
+            self.scope.check()
             single = self.tool.run_async(self.args, self.context) if result is None else None
         except Exception as error:
             self.end(None, error)

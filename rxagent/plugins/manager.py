@@ -16,9 +16,13 @@ _HOOKS: Final = tuple(name for name in vars(BasePlugin) if name.startswith(("on_
 
 
 def first(hooks: Sequence[Callable[..., Any]], scope: CancelScope, *args: Any) -> Any:
-    """Call the hooks in order until one returns something; waits for coroutines and Singles."""
+    """Call the hooks in order until one returns something; waits for coroutines and Singles.
+
+    A cancel of `scope`, also by a hook, leaves by Stopped before the next one, and after the last.
+    """
     for hook in hooks:
         value = settle(hook(*args), scope)
+        scope.check()  # what the hook has stopped does not go on
         if value is not None:
             return value
     return None
@@ -52,6 +56,7 @@ class PluginManager:
         """Tell all plugins, in order; the first error stops the rest."""
         for hook in self._hooks[name]:
             settle(hook(*args), scope)
+            scope.check()
 
     def each_guarded(self, name: str, scope: CancelScope, *args: Any) -> None:
         """Tell all plugins, in order; errors are logged."""

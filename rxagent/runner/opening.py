@@ -30,6 +30,7 @@ def open_session(run: Run, log: RunLog) -> bool:
     if message is None or not message.parts:
         raise UsageError("No parts in the new_message; give a text, a Content with parts, or a list of Parts")
     invocation, plugins, context = run.invocation, run.invocation.plugins, run.context
+    run.scope.check()
     invocation.session_or_none = _load(run)
     run.hooks_are_due = True
     invocation.pending_state = dict(run.spec.state_delta)  # seen by the hooks, stored with the user's event
