@@ -38,9 +38,13 @@ class EventCache:
     __slots__ = ("_cost", "_limit", "_lock", "_stretches")
 
     def __init__(self, limit: int = 128 << 20) -> None:
+        self._limit = limit
+        self.clear()
+
+    def clear(self) -> None:
+        """Start anew, with another lock: in a forked child the old one may be held by a thread that is not there."""
         self._lock = threading.Lock()
         self._stretches: OrderedDict[int, _Stretch] = OrderedDict()
-        self._limit = limit
         self._cost = 0
 
     def since(self, session: int, start: int) -> list[Event]:

@@ -68,8 +68,8 @@ class SqliteSessionService(BaseSessionService):
         name = os.fspath(path)
         if name in ("", ":memory:"):
             raise UsageError("a file's path is needed; for sessions in memory use InMemorySessionService()")
-        self._file = SqliteFile(os.path.abspath(name))
         self._cache = EventCache()
+        self._file = SqliteFile(os.path.abspath(name), self._cache.clear)
         self._file.open()
 
     @property

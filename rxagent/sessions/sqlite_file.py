@@ -34,12 +34,14 @@ class SqliteFile:
 
     Threads: any; a writer and a reader do not wait for each other. A fork waits for the transactions under way and
     closes the connections, for SQLite's do not survive one; parent and child open their own.
+    in_child: called in a forked child before anything else uses this file there.
     """
 
-    __slots__ = ("__weakref__", "_reader", "_reading", "_synced", "_writer", "path", "writing")
+    __slots__ = ("__weakref__", "_in_child", "_reader", "_reading", "_synced", "_writer", "path", "writing")
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, in_child: Callable[[], object]) -> None:
         self.path = path
+        self._in_child = in_child
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
         self._synced = True
@@ -207,6 +209,7 @@ def _after_in_child() -> None:
     global _forking
     for file in _collected:
         file._new_locks()
+        file._in_child()
     _collected.clear()
     _forking = threading.RLock()
 
