@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-__all__ = ["drop", "guarded", "on_dropped_error", "set_on_dropped_error"]
+__all__ = ["as_raised", "drop", "guarded", "on_dropped_error", "set_on_dropped_error"]
 
 _log = logging.getLogger("rxagent")
 
@@ -34,6 +34,15 @@ def drop(error: BaseException, where: str) -> None:
     except Exception as again:
         _log.warning("on_dropped_error itself failed: %r", again)
         _to_log(error, where)
+
+
+def as_raised(error: BaseException) -> BaseException:
+    """The error as a bridge raises it: a StopIteration would be taken for the end there, or hang a Future."""
+    if not isinstance(error, (StopIteration, StopAsyncIteration)):
+        return error
+    wrapped = RuntimeError(f"the stream failed with {error!r}")
+    wrapped.__cause__ = error
+    return wrapped
 
 
 def guarded(where: str, action: Callable[..., object], *args: object) -> None:

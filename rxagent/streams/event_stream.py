@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextvars
 from collections.abc import AsyncIterator, Callable, Generator
-from queue import SimpleQueue
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from reactivex import Observable, Observer, abc
 
 from . import aio
+from .dropped import as_raised
 from .iteration import Door, Give, Iteration, current_door
 from .scope import Stopped
 from .workers import workers
@@ -63,12 +64,21 @@ class EventStream(Observable[T]):
     def __iter__(self) -> Iteration[T]:
         return Iteration(self._open)  # the inherited __getitem__ would make an endless loop of streams
 
-    async def __aiter__(self) -> AsyncIterator[T]:
-        items = aio.LoopInbox[Item]()
-        door = Door(loop=items.loop)
+    def __aiter__(self) -> AsyncIterator[T]:
+        door = Door()
+        items = self._take(door)
+        door.leave_with(items)  # at once: the loop calls aclose later, or never
+        return items
+
+    async def _take(self, door: Door) -> AsyncIterator[T]:
+        items = aio.LoopInbox[Item | None]()
+        door.loop, door.taker = items.loop, aio.current_taker()
         door.take_part()
+        give = items.put_threadsafe(door.scope)
+        door.wake = partial(give, None)
+        off = door.scope.on_cancel(lambda: give(("end", None)))  # stopped with an enclosing run
         try:
-            self._open(items.put_threadsafe(door.scope), door)
+            self._open(give, door)
             while True:
                 item = None
                 while item is None:
@@ -76,11 +86,12 @@ class EventStream(Observable[T]):
                 kind, value = item
                 door.permits.put(True)
                 if kind == "error":
-                    raise value
+                    raise as_raised(value)
                 if kind == "end":
                     return
                 yield value
         finally:
+            off()
             door.close()
 
     def __await__(self) -> Generator[Any, None, T | None]:  # type: ignore[override]  # None: the stream was empty
@@ -115,17 +126,14 @@ class EventStream(Observable[T]):
             return
         context = contextvars.copy_context()
         context.run(current_door.set, door)
-        linked: SimpleQueue[bool] = SimpleQueue()
 
         def job() -> None:
             try:
                 handle = self.subscribe(on_next, on_error, on_completed)
                 door.scope.on_cancel(handle.dispose)
-            except Exception as error:
-                on_error(error)
-            finally:
-                linked.put(True)
+            except BaseException as error:
+                give(("error", error))
+                if not isinstance(error, Exception):
+                    raise
 
         workers.spawn(job, context)
-        if door.blocks:
-            door.scope.wait(linked)  # the order of subscribing is that of the callers

@@ -7,10 +7,13 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from queue import SimpleQueue
+from contextlib import suppress
+from functools import partial
+from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeAlias, TypeVar, final
 
 from . import aio, idle
+from .dropped import as_raised
 from .ledger import Ledger
 from .scope import CancelScope, Stopped
 
@@ -33,20 +36,23 @@ class Door:
     scope: cancelling it disposes the run. loop: where the run's coroutines go. blocks: the taker blocks its thread.
     taker: the thread or task that takes the items. permits: one for each item that may come. is_starving: an item
     is there, and the run stands still until the one before it is taken. before_wait: set by the run; raises UsageError
-    where waiting for it would be waiting for oneself, and is True while that can still become so.
+    where waiting for it would be waiting for oneself, and is True while that can still become so. wake: set by the
+    bridge; lets the taker ask that again.
     """
 
     __slots__ = (
+        "_before_wait",
+        "_is_abandoned",
+        "_is_starving",
         "_leave",
-        "before_wait",
         "blocks",
         "is_free",
-        "is_starving",
         "ledger",
         "loop",
         "permits",
         "scope",
         "taker",
+        "wake",
     )
 
     def __init__(self, loop: aio.Loop | None = None, *, blocks: bool = False) -> None:
@@ -54,12 +60,40 @@ class Door:
         self.loop = loop
         self.blocks = blocks
         self.is_free = False
-        self.is_starving = False
         self.permits: SimpleQueue[Any] = SimpleQueue()
         self.ledger: Ledger | None = None
-        self.before_wait: Callable[[], bool] | None = None
+        self.wake: Callable[[], object] | None = None
+        self._before_wait: Callable[[], bool] | None = None
+        self._is_starving = False
+        self._is_abandoned = False
         self.taker: object = aio.current_taker()
         self._leave: list[Callable[[], None]] = []
+
+    @property
+    def before_wait(self) -> Callable[[], bool] | None:
+        """The run's answer to whoever is about to wait for it."""
+        return self._before_wait
+
+    @before_wait.setter
+    def before_wait(self, ask: Callable[[], bool] | None) -> None:
+        self._before_wait = ask
+        if ask is not None and self.wake is not None:
+            self.wake()  # behind a pipe the run may come later than the wait for it
+
+    @property
+    def is_starving(self) -> bool:
+        """True while the run stands still for its taker, who has not left."""
+        return self._is_starving and not self._is_abandoned and not self.scope.is_cancelled
+
+    def leave_with(self, owner: object) -> None:
+        """Dispose the run when `owner` is dropped. Nothing that the run refers to may refer to `owner`."""
+        weakref.finalize(owner, self._abandon).atexit = False
+        _reaper.start()
+
+    def _abandon(self) -> None:  # a finalizer: perhaps inside anybody's lock
+        self._is_abandoned = True
+        if not self.scope.is_cancelled:
+            _reaper.dropped.put(self.scope)
 
     def let_go(self) -> None:
         """A stopped run no longer waits for its taker."""
@@ -75,18 +109,28 @@ class Door:
         return _ASK_AGAIN if self.before_wait is not None and self.before_wait() else None
 
     def await_permit(self) -> None:
-        """The run's side: stand still until the next item may come. A cancel of the door leaves by Stopped."""
-        if self.is_free:
+        """The run's side: stand still until the next item may come. A cancel of the door leaves by Stopped.
+
+        A loop's thread does not stand still (the taker may need it): what comes there waits in memory.
+        """
+        self.scope.check()
+        with suppress(Empty):
+            self.permits.get_nowait()
             return
-        self.is_starving = True
-        self.scope.wait(self.permits)
-        self.is_starving = False
+        if self.is_free or aio.on_loop_thread():
+            return
+        self._is_starving = True
+        try:
+            self.scope.wait(self.permits)
+        finally:
+            self._is_starving = False
 
     def close(self) -> None:
         """The taker has left: dispose the run, unless it has ended."""
         for leave in self._leave:
             leave()
         self._leave = []
+        self.ledger = None
         self.scope.cancel()
 
 
@@ -110,10 +154,11 @@ class _Reaper:
     def start(self) -> None:
         with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(
+                thread = threading.Thread(
                     target=contextvars.Context().run, args=(self._serve,), daemon=True, name="rxagent-reaper"
                 )
-                self._thread.start()
+                thread.start()  # may fail; then the next one tries again
+                self._thread = thread
 
     def _serve(self) -> None:
         while (scope := self.dropped.get()) is not None:
@@ -143,11 +188,11 @@ class Iteration(Generic[T]):
 
     def __init__(self, open: Callable[[Give, Door], None]) -> None:
         self._open = open
-        self._items: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+        self._items: SimpleQueue[tuple[str, Any] | None] = SimpleQueue()
         self._state = "new"  # new -> open -> closed
         self._door = Door(blocks=True)
-        weakref.finalize(self, _reaper.dropped.put, self._door.scope).atexit = False  # nothing may refer to self
-        _reaper.start()
+        self._door.wake = partial(self._items.put, None)
+        self._door.leave_with(self)
 
     def __iter__(self) -> Iteration[T]:
         return self
@@ -179,7 +224,7 @@ class Iteration(Generic[T]):
             return value  # type: ignore[no-any-return]
         self.close()
         if kind == "error":
-            raise value
+            raise as_raised(value)
         raise StopIteration
 
     def close(self) -> None:
