@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
 import threading
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
@@ -21,6 +22,7 @@ from rxagent.errors import UsageError
 
 from . import idle
 from .blocking import Blocking
+from .dropped import as_raised
 from .ledger import Ledger, current_ledger
 from .scope import CancelScope
 from .single import Single, SingleEmitter
@@ -50,7 +52,6 @@ class _Background:
     """The loop of the process for coroutines that have no other, on a daemon thread `rxagent-loop`."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._loop: Loop | None = None
         self._thread: threading.Thread | None = None
 
@@ -59,15 +60,17 @@ class _Background:
         return self._loop
 
     def get(self) -> Loop:
-        """The running loop; started when there is none, also in a forked child."""
-        with self._lock:
-            if self._loop is None or self._thread is None or not self._thread.is_alive():
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(
-                    target=self._serve, args=(self._loop,), daemon=True, name="rxagent-loop"
-                )
-                self._thread.start()
-            return self._loop
+        """The running loop; started when there is none, also in a forked child. With the lock held."""
+        if self._loop is None or self._thread is None or not self._thread.is_alive():
+            loop = asyncio.new_event_loop()
+            thread = threading.Thread(target=self._serve, args=(loop,), daemon=True, name="rxagent-loop")
+            try:
+                thread.start()
+            except RuntimeError:
+                loop.close()
+                raise
+            self._loop, self._thread = loop, thread
+        return self._loop
 
     @staticmethod
     def _serve(loop: Loop) -> None:
@@ -80,8 +83,10 @@ class _Background:
         loop.close()
 
     def end(self) -> None:
-        """Stop the loop and wait for its thread; the next `get` starts another."""
-        with self._lock:
+        """Stop the loop and wait for its thread, unless a coroutine is under way; the next `get` starts another."""
+        with _lock:
+            if any(loop is self._loop for loop, _ in _tasks):
+                return
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
         if loop is not None and thread is not None and thread.is_alive():
             loop.call_soon_threadsafe(loop.stop)
@@ -94,6 +99,17 @@ idle.register(_background.end)
 _lock = threading.Lock()
 _blocked: Counter[Loop] = Counter()  # loops whose thread waits in blocking code of ours
 _tasks: Counter[tuple[Loop, Ledger | None]] = Counter()  # coroutines under way, by loop and run
+
+
+def _forget() -> None:
+    global _lock
+    _lock = threading.Lock()
+    _blocked.clear()
+    _tasks.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)  # another thread may have held the lock, and is not there
 
 
 def running_loop() -> Loop | None:
@@ -159,11 +175,16 @@ class LoopInbox(Generic[T]):
         return self._items.popleft()
 
 
-def _loop_for_coroutines() -> Loop:
-    loop = home_loop.get()
-    if loop is not None and loop.is_running() and not _blocked[loop]:
+def _reserve(loop: Loop | None, ledger: Ledger | None) -> Loop:
+    """Count a coroutine on its loop. The choice of the loop and the count are one act: a blocking wait that begins
+    meanwhile either sees the coroutine or is seen. Raises RuntimeError when no thread is to be had."""
+    home = home_loop.get()
+    with _lock:
+        if loop is None:
+            is_free = home is not None and home.is_running() and not _blocked[home]
+            loop = home if home is not None and is_free else _background.get()
+        _tasks[loop, ledger] += 1
         return loop
-    return _background.get()
 
 
 @contextmanager
@@ -196,18 +217,20 @@ def blocking_wait(ledger: Ledger | None) -> Iterator[None]:
 
 
 def _submit(
-    loop: Loop, make: Callable[[], Coroutine[Any, Any, T]], done: Callable[[T | None, BaseException | None], object]
+    at: Loop | None,
+    make: Callable[[], Coroutine[Any, Any, T]],
+    done: Callable[[T | None, BaseException | None], object],
 ) -> Callable[[], None]:
-    """Run a coroutine as a task of `loop`, in a copy of this context. `done(value, error)` once, when it has *ended*.
+    """Run a coroutine as a task, in a copy of this context. `done(value, error)` once, when it has *ended*.
 
+    at: the loop; None: that of the run, else the background loop.
     Returns a cancel for any thread: the task ends when its own cleanup has, not at the cancel.
     """
     ledger = current_ledger.get()
     context = contextvars.copy_context()
     tasks: list[asyncio.Task[T]] = []
     cancelled: list[bool] = []
-    with _lock:
-        _tasks[loop, ledger] += 1
+    loop = _reserve(at, ledger)
     if ledger is not None:
         ledger.enter()
 
@@ -230,8 +253,12 @@ def _submit(
         if cancelled:
             end(None, asyncio.CancelledError())
             return
-        tasks.append(loop.create_task(make(), context=context))
-        tasks[0].add_done_callback(ended)
+        try:
+            tasks.append(loop.create_task(context.run(make), context=context))
+        except Exception as error:  # the maker raised, or made no coroutine
+            end(None, error)
+        else:
+            tasks[0].add_done_callback(ended)
 
     def cancel() -> None:
         cancelled.append(True)
@@ -272,7 +299,7 @@ def _single(make: Callable[[], Coroutine[Any, Any, T]], get_loop: Callable[[], L
             elif not emitter.is_disposed:
                 emitter.on_error(_as_error(error))
 
-        emitter.set_cancellable(_submit(get_loop() if get_loop else _loop_for_coroutines(), make, done))
+        emitter.set_cancellable(_submit(get_loop() if get_loop else None, make, done))
 
     return Single(start)
 
@@ -299,7 +326,7 @@ async def awaitable(source: Observable[T]) -> T:
         if future.done():
             return
         if error is not None:
-            future.set_exception(error)
+            future.set_exception(as_raised(error))
         elif values:
             future.set_result(values[-1])
         else:
