@@ -13,6 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from . import idle
+from .dropped import drop, guarded
 from .workers import workers
 
 __all__ = ["Timer", "timer"]
@@ -40,14 +41,16 @@ class Timer:
         self._thread: threading.Thread | None = None
 
     def after(self, seconds: float, job: _Job, context: contextvars.Context | None = None) -> Callable[[], None]:
-        """Run `job` on a worker in `seconds`. Returns what takes it back and drops the job at once."""
+        """Run `job` on a worker in `seconds`. Returns what takes it back and drops the job at once.
+
+        Never raises: without a thread to be had the deadline waits for the next one that gets a thread.
+        """
         entry: list[Any] = [time.monotonic() + seconds, next(self._count), (job, context)]
         with self._lock:
             heapq.heappush(self._heap, entry)
             first = self._heap[0] is entry
             if self._thread is None:
-                self._thread = threading.Thread(target=self._serve, daemon=True, name="rxagent-timer")
-                self._thread.start()
+                self._start()
             elif first:
                 self._wake.put(None)
 
@@ -55,6 +58,16 @@ class Timer:
             entry[2] = None
 
         return take_back
+
+    def _start(self) -> None:
+        self._wake = SimpleQueue()  # its own: a thread that is just ending must not miss its last word
+        thread = threading.Thread(target=self._serve, args=(self._wake,), daemon=True, name="rxagent-timer")
+        try:
+            thread.start()
+        except RuntimeError as error:  # a dispose must not need a thread that is not to be had
+            drop(error, "timer")
+        else:
+            self._thread = thread
 
     def end(self) -> None:
         """End the thread, unless a deadline is pending."""
@@ -71,7 +84,7 @@ class Timer:
         while self._heap and self._heap[0][2] is None:
             heapq.heappop(self._heap)
 
-    def _serve(self) -> None:
+    def _serve(self, wake: SimpleQueue[None]) -> None:
         while True:
             with self._lock:
                 if self._thread is not threading.current_thread():
@@ -84,12 +97,12 @@ class Timer:
                 job, context = due
                 try:
                     workers.spawn(job, context)
-                except RuntimeError:
-                    job()  # no thread to be had: better late for others than never
+                except RuntimeError:  # no thread to be had: better late for others than never
+                    guarded("timer", (context or contextvars.Context()).copy().run, job)
                 del due, job, context
                 continue
             try:
-                self._wake.get(timeout=max(wait, 0.0))
+                wake.get(timeout=max(wait, 0.0))
             except Empty:
                 if idling and self._ended_idle():
                     return
