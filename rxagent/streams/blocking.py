@@ -11,6 +11,7 @@ from reactivex import Observable, abc
 from reactivex.disposable import Disposable
 from reactivex.scheduler import CurrentThreadScheduler
 
+from .dropped import drop
 from .scope import CancelScope, Stopped
 from .workers import workers
 
@@ -28,7 +29,8 @@ class Blocking(Observable[T]):
         produce    a--b--c|            subscribe  a--b--c|       dispose  a--b--
 
     Disposal: cancels the scope that `produce` was given; the generator is closed on its own thread.
-    Errors: what `produce` raises is on_error; a Stopped of its own scope is silent.
+    Errors: what `produce` raises is on_error; a Stopped of its own scope is silent. After the dispose errors are
+    dropped and logged.
     Threads: a worker; `pull` runs it on the thread that pulls.
     """
 
@@ -59,9 +61,13 @@ class Blocking(Observable[T]):
             except Stopped as stopped:
                 if not scope.is_cancelled:  # somebody else's stop is an error here
                     observer.on_error(RuntimeError(f"stopped from elsewhere: {stopped}"))
-            except Exception as error:
-                if not scope.is_cancelled:
-                    observer.on_error(error)
+            except BaseException as error:  # a SystemExit, too, must not leave the subscriber waiting
+                if scope.is_cancelled:
+                    drop(error, "Blocking, after its dispose")
+                else:
+                    observer.on_error(error)  # type: ignore[arg-type]
+                if not isinstance(error, Exception):
+                    raise
             else:
                 if not scope.is_cancelled:
                     observer.on_completed()

@@ -77,6 +77,7 @@ class Branch(Observable[T]):
             try:
                 self._ledger.spawn(work)
             except RuntimeError as error:
+                scope.detach()
                 observer.on_error(error)
 
         CurrentThreadScheduler.singleton().schedule(begin)

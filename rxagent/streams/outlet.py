@@ -86,7 +86,7 @@ class Outlet:
                     with self._lock:
                         self.raised = error
                         self._items.clear()
-                    self._on_broken(error)
+                    guarded("on_broken", self._on_broken, error)
             elif kind == "error" or self.raised is not None:
                 guarded("on_error", self._context.run, self._observer.on_error, self.raised or value)
             else:

@@ -50,6 +50,7 @@ class Parallel(Observable[T]):
             if scope.is_cancelled:
                 return
             if error is not None:
+                scope.detach()
                 scope.cancel("a parallel branch failed")
                 observer.on_error(error)
             elif running <= 0:

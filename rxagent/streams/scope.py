@@ -66,7 +66,11 @@ class CancelScope:
                 _, callback = self._callbacks.popitem()
             except KeyError:
                 return
-            _run(callback)
+            try:
+                _run(callback)
+            except BaseException:  # a KeyboardInterrupt that came just here must not cost the others their stop
+                self.cancel(reason)
+                raise
 
     def on_cancel(self, callback: Callable[[], object]) -> Callable[[], None]:
         """Run `callback` once on cancel, at once when that was earlier. Returns what takes it back."""
@@ -87,8 +91,9 @@ class CancelScope:
         return scope
 
     def detach(self) -> None:
-        """Part from the parent: its cancel no longer reaches this scope, and it holds no reference to it."""
-        self._leave_parent()
+        """Part from the parent: its cancel no longer reaches this scope, and neither holds the other."""
+        leave, self._leave_parent = self._leave_parent, _nothing
+        leave()
 
     def check(self) -> None:
         """Raise Stopped when cancelled."""

@@ -8,7 +8,7 @@ from queue import SimpleQueue
 from typing import Any, Generic, TypeVar, final
 
 from reactivex import Observable, abc
-from reactivex.disposable import Disposable
+from reactivex.disposable import Disposable, SingleAssignmentDisposable
 from reactivex.scheduler import CurrentThreadScheduler
 
 from rxagent.errors import UsageError
@@ -57,8 +57,13 @@ class SingleEmitter(Generic[T]):
     def on_success(self, value: T) -> None:
         """Give the value and end."""
         observer = self._end("done")
-        if observer is not None:
+        if observer is None:
+            return
+        try:
             observer.on_next(value)
+        except Exception as error:  # the consumer's own
+            observer.on_error(error)
+        else:
             observer.on_completed()
 
     def on_error(self, error: Exception) -> None:
@@ -96,7 +101,7 @@ class Single(Observable[T]):
     again. For more operators use `pipe`; the result is then a plain Observable.
 
     Disposal: the emitter is disposed and its cancel action runs once, on the disposing thread.
-    Errors: what the start function raises is the Single's error.
+    Errors: what the start function raises is the Single's error; so is what the consumer's on_next raises.
     Threads: the start function runs on the subscriber's thread, after the chain below it is linked.
     """
 
@@ -136,6 +141,7 @@ class Single(Observable[T]):
 
         def start(emitter: SingleEmitter[U]) -> None:
             values: list[U] = []
+            handle = SingleAssignmentDisposable()  # there before the first value: some sources emit in subscribe
 
             def on_next(value: U) -> None:
                 values.append(value)
@@ -149,8 +155,8 @@ class Single(Observable[T]):
                 else:
                     emitter.on_error(UsageError("a Single's source ended without a value; give it a default"))
 
-            handle = source.subscribe(on_next, emitter.on_error, on_completed)
             emitter.set_cancellable(handle.dispose)
+            handle.disposable = source.subscribe(on_next, emitter.on_error, on_completed)
 
         return Single(start)
 
