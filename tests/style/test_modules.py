@@ -54,7 +54,8 @@ def test_all_comes_first(path: Path) -> None:
     for node in module.body[1:]:
         if isinstance(node, ast.Import | ast.ImportFrom) or _is_type_checking(node):
             continue
-        names = [target.id for target in getattr(node, "targets", ()) if isinstance(target, ast.Name)]
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
         assert names == ["__all__"], f"line {node.lineno} stands before __all__"
         return
     pytest.fail("no __all__")
