@@ -7,34 +7,24 @@ import uuid
 from collections.abc import Iterable
 from typing import final
 
-from rxagent.events import Content, Event, Part
+from rxagent.events import Content, Part
 
 __all__ = ["CallIds"]
 
 
 @final
 class CallIds:
-    """Gives a call whose id is empty, or taken in its session, a fresh one: servers count `call_0` anew in each answer.
+    """Gives the calls of one answer ids: a fresh one where it is empty, or taken in the session.
 
-    A call that is assembled in partial responses keeps one id to the end of its answer. The fresh ids have ADK's
-    prefix, `adk-`.
+    Servers count `call_0` anew in each answer. taken: the ids of the calls in the log. A call that is assembled in
+    partial responses keeps one id to the end of its answer. The fresh ids have ADK's prefix, `adk-`.
     """
 
-    __slots__ = ("_answer", "_seen", "_taken")
+    __slots__ = ("_answer", "_taken")
 
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-        self._seen = 0  # how many events of the log were looked at
+    def __init__(self, taken: set[str]) -> None:
+        self._taken = taken
         self._answer: dict[tuple[int, str | None], str] = {}
-
-    def follow(self, events: list[Event]) -> None:
-        """Take in the events that were appended since; a new answer begins."""
-        for event in events[self._seen :]:
-            for call in event.function_calls:
-                if call.id:
-                    self._taken.add(call.id)
-        self._seen = len(events)
-        self._answer = {}
 
     def assigned(self, content: Content) -> Content:
         """The content with good ids in its calls."""

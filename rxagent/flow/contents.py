@@ -68,6 +68,10 @@ class History:
                 self._add(event, content, content.parts)
             self._pairing.position += 1
 
+    def follow(self, events: Sequence[Event]) -> None:
+        """Go on to the end of this log, which begins with what was read."""
+        self.extend(events[self._pairing.position :])
+
     def contents(self, include: IncludeContents = "default") -> list[Content]:
         """What is sent now."""
         return list(arranged(self._entries if include == "default" else current_turn(self._entries)))

@@ -8,7 +8,6 @@ from rxagent.streams import CancelScope, Emit
 
 from .asking_agent import AskingAgent
 from .call_ids import CallIds
-from .contents import History
 from .model_turn import ModelTurn
 
 __all__ = ["run_llm_flow"]
@@ -19,13 +18,12 @@ def run_llm_flow(agent: AskingAgent, context: InvocationContext, emit: Emit[Even
 
     It ends with a step whose last event is final, that emits nothing, or during which the run was asked to end.
     """
-    history, ids, seen = History(agent.name, context.branch), CallIds(), 0
+    digest = context.invocation.digest
     while not context.end_invocation:
         events = context.session.events
-        history.extend(events[seen:])
-        seen = len(events)
-        turn = ModelTurn(agent, context, emit, scope, ids)
-        turn.run(history)
+        digest.follow(events)
+        turn = ModelTurn(agent, context, emit, scope, CallIds(digest.call_ids))
+        turn.run(digest.history(agent.name, context.branch, events))
         last = turn.last
         if last is None or last.final_response() or last.actions.end_of_agent:
             return

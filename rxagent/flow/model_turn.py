@@ -70,7 +70,6 @@ class ModelTurn:
         self._scope.check()
         self._request = build_request(self._agent, self._context, history)
         self._context.invocation.count_llm_call()
-        self._ids.follow(self._context.session.events)
         try:
             for response in self._responses():
                 self._pass_on(response)

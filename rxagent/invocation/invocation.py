@@ -12,6 +12,7 @@ from .outcome import Usage
 from .run_config import RunConfig
 
 if TYPE_CHECKING:
+    from rxagent.flow.digest import SessionDigest
     from rxagent.sessions import BaseSessionService, Session
 
 __all__ = ["Invocation"]
@@ -28,6 +29,7 @@ class Invocation:
     __slots__ = (
         "app_name",
         "data",
+        "digest",
         "end_invocation",
         "id",
         "ledger",
@@ -72,6 +74,8 @@ class Invocation:
         self.usage = Usage()
         self.llm_calls = 0
         self.end_invocation = False
+        self.digest: SessionDigest
+        """What the flow has derived from the log; set when the session was loaded."""
         self.pending_state: dict[str, Any] = {}
         self.open_pauses: set[str] = set()
         self.data: dict[str, Any] = {}

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from rxagent.errors import SessionNotFoundError, UsageError
 from rxagent.events import Content, Event, EventActions
-from rxagent.flow.sealing import calls_to_seal, seal_events
+from rxagent.flow.digest import take_digest
+from rxagent.flow.sealing import seal_events
 from rxagent.sessions import Session
 from rxagent.streams import settle
 
@@ -44,7 +45,9 @@ def open_session(run: Run, log: RunLog) -> bool:
         content=message,
         actions=EventActions(state_delta=invocation.take_pending_state()),
     )
-    unanswered = calls_to_seal([*invocation.session.events, user_event])
+    events = invocation.session.events
+    invocation.digest = take_digest(run.spec.key, events)
+    unanswered = invocation.digest.calls_to_seal(events, user_event)
     log.append_opening([*seal_events(unanswered, _WHY_SEALED), user_event])
     log.sealed = len(unanswered)
     answer = plugins.first("before_run_callback", run.scope, context)

@@ -19,6 +19,7 @@ from reactivex.disposable import SerialDisposable
 
 from rxagent.errors import FencedError, RunAbortedError, RunError
 from rxagent.events import Event
+from rxagent.flow.digest import give_back_digest
 from rxagent.invocation import Invocation, InvocationContext, Outcome, OutcomeKind
 from rxagent.streams import CancelScope, Ledger, Mailbox, Outlet, Stopped, aio, guarded
 from rxagent.streams.iteration import Door, current_door, enclosing_scopes
@@ -274,6 +275,7 @@ class Run:
             guarded("on_run_error_callback", plugins.each, "on_run_error_callback", scope, self.context, outcome.error)
         plugins.each_guarded("on_run_end", scope, self.context, outcome)
         report(self.invocation, outcome)
+        self._keep_digest()
         guarded("close_run", self._store_turn.give_back)
         self.line.leave(self)  # before the end is told: the consumer may start, and wait for, the next turn there
         self.spec.runner.forget(self, leftover=self.ledger.count > 0)
@@ -282,6 +284,12 @@ class Run:
         self._outlet.drain()
         self._upstream = SerialDisposable()  # the chain below refers to this run: part, do not wait for the collector
         self.door.before_wait = None
+
+    def _keep_digest(self) -> None:
+        """For the next run of the session, unless work of this one, which may still use it, is out."""
+        digest = getattr(self.invocation, "digest", None)
+        if digest is not None and not self.ledger.count:
+            give_back_digest(self.spec.key, digest)
 
     def __repr__(self) -> str:
         return f"<Run {self.invocation.id}: {self.outcome or self.state}>"

@@ -1,0 +1,61 @@
+"""What a trace must look like: ADK Java's, with the differences that rxagent means."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from .comparer import Comparer
+from .player import play
+
+__all__ = ["compared"]
+
+_PARTS = ("timeline", "runs", "log", "state", "requests")
+
+
+def compared(file: Any) -> list[str]:
+    """Play the file's scenario; every difference between what came and what rxagent promises."""
+    scenario, expected = file["scenario"], _without_java(copy.deepcopy(file["trace"]))
+    actual = _without_java(play(scenario))
+    unordered = expected.get("unordered", [])
+    if "timeline" in unordered:
+        actual["timeline"] = _by_lane(actual["timeline"])
+    else:
+        actual["timeline"] = [_without_lane(entry) for entry in actual["timeline"]]
+    comparer = Comparer()
+    for part in _PARTS:
+        comparer.compare(expected.get(part), actual[part], part)
+    return comparer.differences
+
+
+def _by_lane(timeline: list[Any]) -> dict[str, list[Any]]:
+    lanes: dict[str, list[Any]] = {}
+    for entry in timeline:
+        lanes.setdefault(entry["_lane"], []).append(_without_lane(entry))
+    return lanes
+
+
+def _without_lane(entry: Any) -> Any:
+    return {key: value for key, value in entry.items() if key != "_lane"}
+
+
+def _without_java(value: Any) -> Any:
+    """Without what has no counterpart in Python, or is decided for all traces alike.
+
+    - Java wraps checked exceptions of tools ("Failed to call tool"); Python has none.
+    - `model_disposed`: ADK Java's step cache swallows the dispose; here a model call is always stopped with its run,
+      which the promises J5 and J6 show.
+    - the full stop at the end of an error's first sentence.
+    """
+    if isinstance(value, list):
+        return [
+            _without_java(item) for item in value if not (isinstance(item, dict) and item.get("t") == "model_disposed")
+        ]
+    if not isinstance(value, dict):
+        return value
+    if str(value.get("message", "")).startswith("Failed to call tool") and "cause" in value:
+        return _without_java(value["cause"])
+    plain = {key: _without_java(item) for key, item in value.items()}
+    if "class" in plain and isinstance(plain.get("message"), str):
+        plain["message"] = plain["message"].rstrip(".")
+    return plain
