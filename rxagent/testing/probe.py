@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from inspect import isawaitable
-from typing import Any, Final, final
+from typing import Any, final
 
 import reactivex
 from reactivex import Observable
@@ -26,8 +26,6 @@ from rxagent.tools import BaseTool, CallContext
 
 __all__ = ["Probe", "ProbePlugin", "WatchedTool", "watched_model", "watched_service"]
 
-_WAIT: Final = 5.0  # seconds that a subscribe may take to hand over its handle
-
 
 @final
 class Probe:
@@ -37,6 +35,8 @@ class Probe:
     should not have. stop_took: seconds. stopped_on: the thread that stopped.
     Threads: any; `reach` is called wherever the instant is.
     """
+
+    WAIT = 5.0  # seconds that a subscribe may take to hand over its handle
 
     def __init__(self, stop_at: str | None = None) -> None:
         self.points: list[str] = []
@@ -73,7 +73,7 @@ class Probe:
 
     def stop_now(self) -> None:
         """Stop the run, on this thread."""
-        if not self._armed.wait(_WAIT) or self._stop is None:
+        if not self._armed.wait(self.WAIT) or self._stop is None:
             raise TimeoutError("subscribing did not return a handle")
         self.stopped_on = threading.get_ident()
         began = time.perf_counter()

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, final
 
+from reactivex import Observer
+
 from rxagent.errors import LlmCallsLimitExceededError
 from rxagent.events import Content, Event
 from rxagent.flow.pairing import open_calls
@@ -27,7 +29,7 @@ AFTER_THE_END: Final = "run 1 over"
 
 _NEXT: Final = "And now go on, please."
 _ANSWER: Final = "Understood."
-_SLOW: Final = 1.0  # seconds in which a stop must have returned; far more than it takes
+SLOW = 1.0  # seconds in which a stop must have returned; far more than it takes
 _NEXT_CALLS: Final = 50  # a loop agent without a limit of its own must not make the next turn endless
 
 
@@ -159,7 +161,8 @@ class _Trial:
 
     def _subscribe(self, message: Content, run_config: RunConfig, consumer: _Consumer) -> Callable[[], object]:
         run = self._runner.run_async(self._scenario.user_id, self._session_id, message, run_config)
-        return run.subscribe(consumer.on_next, consumer.on_error, consumer.on_completed).dispose
+        observer = Observer(consumer.on_next, consumer.on_error, consumer.on_completed)
+        return run._subscribe_core(observer).dispose  # below the guard of `subscribe`, which would hide what comes late
 
     def _wait(self, plugin: ProbePlugin, consumer: _Consumer) -> bool:
         deadline = time.monotonic() + self._scenario.timeout
@@ -185,8 +188,8 @@ class _Trial:
             yield f"the outcome is {kinds[0]}, not {expected}"
         yield from (f"began after the stop: {point}" for point in probe.late)
         yield from (f"delivered after the stop: {what}" for what in consumer.late)
-        if probe.stop_took > _SLOW:
-            yield f"the stop took {probe.stop_took:.1f} s to return: it waited"
+        if probe.stop_took > SLOW:
+            yield f"the stop took {probe.stop_took:.2f} s to return: it waited"
         yield from (f"work of the run goes on after its end: {run}" for run in self._runner.leftovers())
 
     def _log_faults(self, consumer: _Consumer) -> Iterator[str]:
