@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from rxagent.errors import ConfigError
-from rxagent.streams import CancelScope, guarded, settle
+from rxagent.streams import CancelScope, drop, guarded, settle
 
 from .base import BasePlugin
 
@@ -59,9 +59,12 @@ class PluginManager:
             scope.check()
 
     def each_guarded(self, name: str, scope: CancelScope, *args: Any) -> None:
-        """Tell all plugins, in order; errors are logged."""
+        """Tell all plugins, in order; errors are logged, also a SystemExit: what follows the hooks must follow."""
         for hook in self._hooks[name]:
-            guarded(name, lambda hook=hook: settle(hook(*args), scope))
+            try:
+                settle(hook(*args), scope)
+            except BaseException as error:
+                drop(error, name)
 
     def close(self, scope: CancelScope) -> None:
         """Close all plugins; errors are logged."""
