@@ -29,20 +29,6 @@ __all__ = ["ArtifactServiceSuite"]
 PLACE = ("app", "me", "s1")
 _ODD = [".", "..", "../../etc/passwd", "/abs", "a/b", "a b", "ä€😀", "%41", "\x00", "user:x/../y", "x" * 900]
 NAMES = ["a.txt", "A.txt", *_ODD]
-    "a.txt",
-    "A.txt",
-    ".",
-    "..",
-    "../../etc/passwd",
-    "/abs",
-    "a/b",
-    "a b",
-    "ä€😀",
-    "%41",
-    "\x00",
-    "user:x/../y",
-    "x" * 900,
-]
 
 
 class ArtifactServiceSuite:
