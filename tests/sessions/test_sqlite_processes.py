@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from rxagent.events import Content, Event, EventActions
-from rxagent.sessions import GetSessionConfig, SessionKey, SqliteSessionService, current_owner, is_gone
-from rxagent.sessions.encoding import event_of
+from rxagent.sessions import SessionKey, SqliteSessionService, current_owner, is_gone
 
 KEY = SessionKey("app", "me", "s1")
 CHILD = Path(__file__).with_name("child.py")
@@ -173,32 +172,3 @@ def test_a_process_that_has_ended_is_gone() -> None:
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # a zombie now
         assert is_gone(other) is True
     assert is_gone(other) is True
-
-
-def test_the_tail_is_all_that_is_read_again(service: SqliteSessionService, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second read parses only what came since, also what another instance appended."""
-    other = SqliteSessionService(service.path)
-    session = other.get_session(*KEY)
-    assert session is not None
-    other.append_events(session, [Event(author="user") for _ in range(2500)])  # more than one chunk
-    parsed: list[int] = []
-
-    def counting(text: str, seq: int) -> Event:
-        parsed.append(seq)
-        return event_of(text, seq)
-
-    monkeypatch.setattr("rxagent.sessions.sqlite.event_of", counting)
-    first = service.get_session(*KEY)
-    assert first is not None
-    assert parsed == list(range(1, 2501))
-    other.append_event(session, Event(author="user"))
-    parsed.clear()
-    second = service.get_session(*KEY)
-    assert second is not None
-    assert parsed == [2501]
-    assert second.events == session.events
-    assert second.events[0] is first.events[0]
-    tail = service.get_session(*KEY, GetSessionConfig(after_seq=2499))
-    assert tail is not None
-    assert tail.events == session.events[-2:]
-    other.close()

@@ -97,3 +97,12 @@ class StateCases(ServiceCases):
         with pytest.raises(StaleSessionError):
             self.append(service, second, said("b", delta={"k": 1, "app:k": 1, "user:k": 1}), expected_seq=0)
         assert self.get(service).state == second.state == {}
+
+    def test_listed_states_are_independent(self, service: BaseSessionService) -> None:
+        """Changing the state of a listed session in place changes no other one and nothing stored."""
+        self.create(service, "s1", state={"app:k": [1], "user:k": [1]})
+        self.create(service, "s2")
+        first, second = self.done(service.list_sessions(APP, USER))
+        first.state["app:k"].append(2)
+        first.state["user:k"].append(2)
+        assert second.state == self.get(service).state == {"app:k": [1], "user:k": [1]}
