@@ -118,6 +118,8 @@ class Run:
     def start(self, *_: object) -> None:
         """Take a place in the session's line; the work follows when the turn comes."""
         self.spec.runner.register(self)
+        if self._unended.is_taken:  # left before it came here: who ended it has found nothing to forget
+            self.spec.runner.forget(self, leftover=False)
         self.line.enter(self)
 
     def begin(self) -> None:
@@ -128,26 +130,35 @@ class Run:
             self.fail(error)
 
     def _take_store_turn(self) -> None:
-        if self._unstarted.is_taken:
-            return
         try:
-            if self._store_turn.take(self.scope, self._on_stop_request, self._on_turn_lost):
-                self._main()
-            else:
+            if not self._has_store_turn():
                 self._take_backs.append(self._store_turn.when_free(self._retry_store_turn))
+                return
+            self._main()
         except BaseException as error:
             self.fail(error)
 
     def _retry_store_turn(self) -> bool:
-        if self._unstarted.is_taken:
-            return True
         try:
-            if not self._store_turn.take(self.scope, self._on_stop_request, self._on_turn_lost):
+            if not self._work_context.copy().run(self._has_store_turn):
                 return False
             workers.spawn(self._main, self._work_context)
         except BaseException as error:
             self.fail(error)
         return True
+
+    def _has_store_turn(self) -> bool:
+        """Ask the store for the turn; True too when nobody wants it any more. It is work: the end waits for it."""
+        self.ledger.enter()
+        try:
+            taken = self._unstarted.is_taken or self._store_turn.take(
+                self.scope, self._on_stop_request, self._on_turn_lost
+            )
+            if left := self._unstarted.is_taken:  # perhaps ended by its grace meanwhile: nobody else gives it back
+                guarded("close_run", self._store_turn.give_back)
+            return taken or left
+        finally:
+            self.ledger.leave()
 
     # -- the worker ----------------------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ __all__ = [
     "Consumer",
     "Ends",
     "Gate",
+    "blocks",
     "log",
     "put",
     "runner_of",
@@ -168,6 +169,17 @@ def put(runner: Runner, *events: Event, session_id: str = "s") -> None:
 def said(events: Iterable[Event]) -> list[str]:
     """Events in short words: `user: Hi`, `agent: call(work)`, `agent: response(work)`, `agent~ a partial`."""
     return [f"{event.author}{'~' if event.partial else ':'} {_words(event)}" for event in events]
+
+
+def blocks(events: list[Event]) -> list[list[str]]:
+    """The log cut at its user events; each block must be of one invocation."""
+    found: list[list[Event]] = []
+    for event in events:
+        if event.author == "user":
+            found.append([])
+        found[-1].append(event)
+    assert all(len({event.invocation_id for event in block}) == 1 for block in found)
+    return [said(block) for block in found]
 
 
 def _words(event: Event) -> str:
