@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any, final
 
 from rxagent.events import FunctionCall, Part
@@ -41,7 +42,7 @@ class ToolRun:
         self.call = call
         self.scope = scope.child()
         self.context = ToolContext(context, call.id or "", self.scope)
-        self.args = dict(call.args or {})  # shared by hooks and tool, which may edit it
+        self.args: dict[str, Any] = deepcopy(call.args or {})  # hooks and tool may edit it; the log must not follow
         self.tool = tools.get(call.name or "")
         self.result: dict[str, Any] | None = None
         self.has_ended = False
