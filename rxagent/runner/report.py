@@ -1,4 +1,4 @@
-"""Report: one structured log record per run."""
+"""Report: one structured log record per run; and one more for work that outlasted its run."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import logging
 
 from rxagent.invocation import Invocation, Outcome
 
-__all__ = ["report"]
+__all__ = ["report", "report_late"]
 
 _log = logging.getLogger("rxagent.run")
+_late_log = logging.getLogger("rxagent.late")
 
 
 def report(invocation: Invocation, outcome: Outcome) -> None:
@@ -32,4 +33,14 @@ def report(invocation: Invocation, outcome: Outcome) -> None:
             "llm_calls": outcome.usage.llm_calls,
             "duration_ms": outcome.duration_ms,
         },
+    )
+
+
+def report_late(invocation: Invocation) -> None:
+    """Log that the last work of a run has ended after the run, on the logger `rxagent.late`."""
+    _late_log.warning(
+        "run %s of session %s: work that outlasted the grace period has ended now; its result was dropped",
+        invocation.id,
+        invocation.session_id,
+        extra={"session_id": invocation.session_id, "invocation_id": invocation.id},
     )

@@ -32,7 +32,7 @@ from .lines import Turn, line_of
 from .log import RunLog
 from .nesting import inside, live, refuse_self_wait, serving
 from .opening import open_session
-from .report import report
+from .report import report, report_late
 from .spec import RunSpec
 from .turn import StoreTurn
 
@@ -149,6 +149,8 @@ class Run:
 
     def _has_store_turn(self) -> bool:
         """Ask the store for the turn; True too when nobody wants it any more. It is work: the end waits for it."""
+        if self._unended.is_taken:
+            return True
         self.ledger.enter()
         try:
             taken = self._unstarted.is_taken or self._store_turn.take(
@@ -269,6 +271,8 @@ class Run:
 
     def _out(self) -> None:
         """The last work has left."""
+        if self._unended.is_taken:
+            guarded("report", report_late, self.invocation)
         self._finish()
         self.spec.runner.forget_leftover(self)
 
@@ -285,11 +289,13 @@ class Run:
         if outcome.kind == "failed" and self.hooks_are_due:
             guarded("on_run_error_callback", plugins.each, "on_run_error_callback", scope, self.context, outcome.error)
         plugins.each_guarded("on_run_end", scope, self.context, outcome)
-        report(self.invocation, outcome)
+        guarded("report", report, self.invocation, outcome)
         self._keep_digest()
         guarded("close_run", self._store_turn.give_back)
         self.line.leave(self)  # before the end is told: the consumer may start, and wait for, the next turn there
         self.spec.runner.forget(self, leftover=self.ledger.count > 0)
+        if not self.ledger.count:  # it may have left between the two
+            self.spec.runner.forget_leftover(self)
         self.ended.set()
         self._outlet.put("error" if outcome.kind == "failed" else "end", outcome.error)
         self._outlet.drain()
