@@ -50,6 +50,7 @@ class Outlet:
         with self._lock:
             if self._open and not (self.raised is not None and kind == "next"):
                 self._items.append((kind, value))
+                self._open = kind == "next"
 
     def close(self) -> None:
         """The consumer has left: drop what waits, take nothing more."""
@@ -77,15 +78,13 @@ class Outlet:
                     self._busy = False
                     return
                 kind, value = self._items.popleft()
-                if kind != "next":
-                    self._open = False
             if kind == "next":
                 try:
                     self._context.run(self._observer.on_next, value)
                 except BaseException as error:  # never seen by the flow
                     with self._lock:
                         self.raised = error
-                        self._items.clear()
+                        self._items = deque(item for item in self._items if item[0] != "next")  # an end stays
                     guarded("on_broken", self._on_broken, error)
             elif kind == "error" or self.raised is not None:
                 guarded("on_error", self._context.run, self._observer.on_error, self.raised or value)

@@ -91,7 +91,11 @@ class Timer:
                     return
                 self._prune()
                 wait = self._heap[0][0] - time.monotonic() if self._heap else self._idle_seconds
-                due = heapq.heappop(self._heap)[2] if self._heap and wait <= 0 else None
+                due = None
+                if self._heap and wait <= 0:
+                    entry = heapq.heappop(self._heap)
+                    due, entry[2] = entry[2], None  # whoever may take it back must not keep it
+                    del entry
                 idling = not self._heap
             if due is not None:
                 job, context = due

@@ -103,6 +103,27 @@ def test_raising_consumer(error: BaseException) -> None:
         assert (seen.marbles, seen.error) == ("ax", error)
 
 
+def test_raising_consumer_while_the_end_waits() -> None:
+    """An end that waits behind the item that raises is delivered, as the error."""
+    error, inside, go = Boom("consumer"), threading.Event(), threading.Event()
+
+    def on_next(_: object) -> None:
+        inside.set()
+        assert go.wait(LIMIT)
+        raise error
+
+    seen = Seen(on_next)
+    outlet = outlet_of(seen)
+    outlet.put("next", "a")
+    workers.spawn(outlet.drain)
+    assert inside.wait(LIMIT)
+    outlet.put("next", "b")
+    outlet.put("end")
+    outlet.drain()
+    go.set()
+    assert (seen.wait(), seen.error) == ("ax", error)
+
+
 def test_raising_on_broken() -> None:
     """Even when what is told of a raising consumer raises, the end is delivered."""
     error = Boom("consumer")
