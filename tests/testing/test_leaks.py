@@ -18,10 +18,6 @@ from rxagent.testing.leaks import LeakError, no_leaks, quiesce
 SOON = 0.05
 
 
-def rxagent_threads() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("rxagent-")]
-
-
 def test_idle_workers_end() -> None:
     """quiesce ends idle workers, and they come again when they are needed."""
     for _ in range(2):
@@ -29,7 +25,7 @@ def test_idle_workers_end() -> None:
         with no_leaks():
             workers.spawn(done.set)
             assert done.wait(5)
-        assert rxagent_threads() == []
+        assert workers.idle == 0
 
 
 def test_what_was_registered_ends(monkeypatch: pytest.MonkeyPatch) -> None:
