@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .agents import BaseAgent, LlmAgent
+    from .artifacts import BaseArtifactService, FileArtifactService, InMemoryArtifactService
     from .errors import RxAgentError, ToolError, UsageError
     from .events import Content, Event, EventActions, FunctionCall, FunctionResponse, Part, State
+    from .flow import BaseEventSummarizer, EventsCompactionConfig, LlmEventSummarizer
     from .invocation import CallbackContext, InvocationContext, Outcome, RunConfig, ToolContext, Usage
     from .models import (
         BaseLlm,
@@ -27,8 +29,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "agents": ("BaseAgent", "LlmAgent"),
+    "artifacts": ("BaseArtifactService", "FileArtifactService", "InMemoryArtifactService"),
     "errors": ("RxAgentError", "ToolError", "UsageError"),
     "events": ("Content", "Event", "EventActions", "FunctionCall", "FunctionResponse", "Part", "State"),
+    "flow": ("BaseEventSummarizer", "EventsCompactionConfig", "LlmEventSummarizer"),
     "invocation": ("CallbackContext", "InvocationContext", "Outcome", "RunConfig", "ToolContext", "Usage"),
     "models": (
         "BaseLlm",
@@ -52,6 +56,8 @@ __version__ = "0.1.0"
 __all__ = [
     "App",
     "BaseAgent",
+    "BaseArtifactService",
+    "BaseEventSummarizer",
     "BaseLlm",
     "BasePlugin",
     "BaseSessionService",
@@ -64,13 +70,17 @@ __all__ = [
     "Event",
     "EventActions",
     "EventStream",
+    "EventsCompactionConfig",
+    "FileArtifactService",
     "FunctionCall",
     "FunctionResponse",
     "FunctionTool",
     "GenerateContentConfig",
+    "InMemoryArtifactService",
     "InMemorySessionService",
     "InvocationContext",
     "LlmAgent",
+    "LlmEventSummarizer",
     "LlmRegistry",
     "LlmRequest",
     "LlmResponse",

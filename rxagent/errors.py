@@ -19,6 +19,7 @@ __all__ = [
     "ConfigError",
     "DuplicateToolError",
     "FencedError",
+    "InstructionError",
     "LlmCallsLimitExceededError",
     "LocalModelError",
     "ModelAnswerError",
@@ -92,6 +93,10 @@ class RunError(RxAgentError):
 
 class LlmCallsLimitExceededError(RunError):
     """Raised when a run asks for more model calls than `RunConfig.max_llm_calls`."""
+
+
+class InstructionError(RunError):
+    """Raised when a placeholder of an instruction names state or an artifact that is not there."""
 
 
 class RunTimeoutError(RunError):

@@ -1,6 +1,8 @@
 """One model turn and the loop around it: request, stream, calls, next step, sealing."""
 
 from .asking_agent import AskingAgent
+from .compaction import EventsCompactionConfig
+from .compaction_summarizer import BaseEventSummarizer, LlmEventSummarizer
 from .llm_flow import run_llm_flow
 
-__all__ = ["AskingAgent", "run_llm_flow"]
+__all__ = ["AskingAgent", "BaseEventSummarizer", "EventsCompactionConfig", "LlmEventSummarizer", "run_llm_flow"]

@@ -7,6 +7,7 @@ from typing import Final, Literal, final
 
 from rxagent.events import Content, Event, Part
 
+from .compaction_range import Span, still_needed
 from .other_agents import as_context, call_as_context, part_as_context, response_as_context
 from .pairing import LoggedCall, Pairing
 from .rearrange import Entry, arranged, current_turn
@@ -25,8 +26,7 @@ def build_contents(
     """The contents of an agent's request, from the session's events in log order.
 
     branch: the invocation's; events of other branches are not seen, those of its ancestors are. include: "none" sends
-    the current turn alone. A summary that stands for older events is an event like any other here: authored "model",
-    in the place of the events that it covers.
+    the current turn alone.
     """
     history = History(agent_name, branch)
     history.extend(events)
@@ -45,17 +45,21 @@ class History:
     - what another agent did is told as context; so is the user's answer to a call that this agent does not see;
     - a response is sent directly behind its call, a later one replaces an earlier one; an orphan is not sent;
     - a designed pause without a response is sent with "still pending"; any other open call stays open: a run seals
-      the log before.
+      the log before;
+    - a summary stands in the place of the events in its span, which are those before it in the log; a later summary
+      that covers it takes its place. Calls that are still needed are never hidden (`still_needed`).
 
     Not thread-safe: one run at a time.
     """
 
-    __slots__ = ("_agent", "_branch", "_called", "_entries", "_pairing", "_seen_branches")
+    __slots__ = ("_agent", "_branch", "_called", "_entries", "_pairing", "_seen_branches", "_sources", "_spans")
 
     def __init__(self, agent_name: str, branch: str | None = None) -> None:
         self._agent = agent_name
         self._branch = branch or ""
         self._entries: list[Entry] = []
+        self._sources: list[tuple[int, Span]] = []  # by the entries' indices: the event's position and time
+        self._spans: dict[Entry, Span] = {}  # the entries that are summaries
         self._pairing = Pairing()
         self._called: dict[LoggedCall, Entry] = {}  # the calls that this agent sees as its own
         self._seen_branches: dict[str | None, bool] = {None: True, "": True}
@@ -66,6 +70,8 @@ class History:
             content = event.content
             if content is not None and content.parts and not event.partial:
                 self._add(event, content, content.parts)
+            elif event.actions.compaction is not None and (summary := Span.of(event.actions.compaction)) is not None:
+                self._add_summary(*summary)
             self._pairing.position += 1
 
     def follow(self, events: Sequence[Event]) -> None:
@@ -89,7 +95,7 @@ class History:
         if not self._is_seen(event.branch):
             return
         if by_other:
-            self._add_context([told for part in parts if (told := part_as_context(author, part)) is not None])
+            self._add_context(event, [told for part in parts if (told := part_as_context(author, part)) is not None])
         else:
             self._add_words(event, content, parts, opens_turn)
 
@@ -129,7 +135,7 @@ class History:
         if not self._is_seen(event.branch):
             return
         if told:
-            self._add_context(told, keeps=event.author == "user")
+            self._add_context(event, told, keeps=event.author == "user")
         if kept:
             self._add_words(event, content, parts if len(kept) == len(parts) else tuple(kept), opens_turn, calls)
 
@@ -137,11 +143,11 @@ class History:
         called = [self._called[call] for call in answered]
         for entry in called:
             entry.answered_by(event)
-        self._entries.append(Entry(len(self._entries), None, opens_turn, answers=called))
+        self._entries.append(Entry(self._place(event), None, opens_turn, answers=called))
 
-    def _add_context(self, told: Sequence[Part], keeps: bool = False) -> None:
+    def _add_context(self, event: Event, told: Sequence[Part], keeps: bool = False) -> None:
         if told:
-            self._entries.append(Entry(len(self._entries), as_context(told), True, keeps=keeps))
+            self._entries.append(Entry(self._place(event), as_context(told), True, keeps=keeps))
 
     def _add_words(
         self,
@@ -156,10 +162,48 @@ class History:
         if parts is not content.parts or not content.role:
             role = content.role or ("user" if event.author == "user" else "model")
             content = Content(role=role, parts=parts)
-        entry = Entry(len(self._entries), content, opens_turn, calls=calls)
+        entry = Entry(self._place(event), content, opens_turn, calls=calls)
         self._entries.append(entry)
         for call in calls:
             self._called[call] = entry
+
+    def _place(self, event: Event) -> int:
+        """The index of the entry that is made of this event: the number of entries made before."""
+        self._sources.append((self._pairing.position, Span(event.timestamp, event.timestamp)))
+        return len(self._sources) - 1
+
+    # -- summaries -----------------------------------------------------------------------------------------------------
+
+    def _add_summary(self, span: Span, content: Content) -> None:
+        """Put the summary in the place of the first entry that it stands for; it opens a turn when one of them did.
+
+        ::
+
+            q1  a1  call L  q2  a2  (q1-a2)          (q1-a2)  call L
+        """
+        needed = still_needed(self._pairing.calls, span)
+        gone = {entry for entry in self._entries if self._is_covered(entry, span, needed)}
+        gone |= {entry for entry in self._entries if entry.answers and gone.issuperset(entry.answers)}
+        first = next((at for at, entry in enumerate(self._entries) if entry in gone), None)
+        if first is None:  # nothing of it is seen here, or earlier summaries hide it: it goes before what came later
+            first = next((at for at, entry in enumerate(self._entries) if self._starts(entry) > span.end), None)
+        self._sources.append((self._pairing.position, span))
+        at = len(self._entries) if first is None else first
+        index = len(self._sources) - 1 if first is None else self._entries[first].index
+        entry = Entry(index, content, any(entry.opens_turn for entry in gone))
+        self._spans[entry] = span
+        self._entries.insert(at, entry)
+        self._entries = [entry for entry in self._entries if entry not in gone]
+        self._called = {call: entry for call, entry in self._called.items() if entry not in gone}
+
+    def _is_covered(self, entry: Entry, span: Span, needed: set[int]) -> bool:
+        if entry.content is None:
+            return False
+        position, source = self._sources[entry.index]
+        return span.covers(self._spans.get(entry, source)) and (entry in self._spans or position not in needed)
+
+    def _starts(self, entry: Entry) -> int:
+        return self._spans.get(entry, self._sources[entry.index][1]).start
 
     def _is_seen(self, branch: str | None) -> bool:
         """True for events without branch, and for those of the invocation's branch and its ancestors."""

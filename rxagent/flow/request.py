@@ -7,6 +7,7 @@ from rxagent.models import LlmRequest
 from rxagent.tools import BaseToolset, as_tool
 
 from .asking_agent import AskingAgent
+from .compaction import compact_before_request
 from .contents import History
 
 __all__ = ["build_request"]
@@ -14,13 +15,11 @@ __all__ = ["build_request"]
 
 def build_request(agent: AskingAgent, context: InvocationContext, history: History) -> LlmRequest:
     """What the model is asked: instruction, identity, contents, tools, in ADK's order. On the agent's worker."""
-    request = LlmRequest(
-        history.contents(agent.include_contents),
-        model=agent.canonical_model().model,
-        config=agent.generate_content_config,
-    )
+    request = LlmRequest(model=agent.canonical_model().model, config=agent.generate_content_config)
     request.append_instructions(agent.instructions(context))
     request.append_instructions((_identity(agent),))
+    compact_before_request(context, history, agent.include_contents)
+    request.contents = history.contents(agent.include_contents)
     tool_context = ToolContext(context, "")
     for tool in agent.tools:
         tool.process_llm_request(tool_context, request)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from rxagent.events import Content, EventActions, State
+from rxagent.events import Content, EventActions, Part, State
 from rxagent.streams import CancelScope
 
+from .artifact_access import ArtifactAccess
 from .context import InvocationContext
 from .run_config import RunConfig
 
@@ -19,6 +20,10 @@ __all__ = ["CallbackContext", "ToolContext"]
 
 class CallbackContext:
     """A callback's view of the run. What it writes to `state` and `actions` goes out with the event it is called for.
+
+    Artifacts: `save_artifact`, `load_artifact` and `list_artifacts` wait for a service that returns awaitables, so in
+    a coroutine they work with the built-in services alone (others: UsageError, as it would block the event loop);
+    `await asave_artifact(...)` and its two sisters work there with every service. They raise what the service raises.
 
     Threads: it belongs to the callback; `is_aborted` and `on_abort` may be used from any thread.
     """
@@ -59,6 +64,47 @@ class CallbackContext:
     def user_content(self) -> Content | None:
         """The message that started the run."""
         return self.invocation_context.user_content
+
+    def save_artifact(self, filename: str, artifact: Part) -> int:
+        """Save a new version, and note it in `actions.artifact_delta`; returns its number, from 0.
+
+        A name that begins with `user:` is shared by the user's sessions.
+        """
+        access = self._artifacts
+        return self._saved(filename, access.wait(access.save(filename, artifact)))
+
+    def load_artifact(self, filename: str, version: int | None = None) -> Part | None:
+        """That version, or the newest one; None when there is none."""
+        access = self._artifacts
+        return cast("Part | None", access.wait(access.load(filename, version)))
+
+    def list_artifacts(self) -> list[str]:
+        """The names of the session's artifacts and the user's, sorted."""
+        access = self._artifacts
+        return cast("list[str]", access.wait(access.keys()))
+
+    async def asave_artifact(self, filename: str, artifact: Part) -> int:
+        """`save_artifact` for a coroutine."""
+        access = self._artifacts
+        return self._saved(filename, await access.arrived(access.save(filename, artifact)))
+
+    async def aload_artifact(self, filename: str, version: int | None = None) -> Part | None:
+        """`load_artifact` for a coroutine."""
+        access = self._artifacts
+        return cast("Part | None", await access.arrived(access.load(filename, version)))
+
+    async def alist_artifacts(self) -> list[str]:
+        """`list_artifacts` for a coroutine."""
+        access = self._artifacts
+        return cast("list[str]", await access.arrived(access.keys()))
+
+    @property
+    def _artifacts(self) -> ArtifactAccess:
+        return ArtifactAccess(self.invocation_context.invocation, self.scope)
+
+    def _saved(self, filename: str, version: int) -> int:
+        self.actions.artifact_delta[filename] = version
+        return version
 
     @property
     def is_aborted(self) -> bool:

@@ -14,6 +14,7 @@ from .invocation import Invocation
 from .run_config import RunConfig
 
 if TYPE_CHECKING:
+    from rxagent.artifacts import BaseArtifactService
     from rxagent.sessions import BaseSessionService, Session
 
 __all__ = ["Agent", "InvocationContext"]
@@ -88,6 +89,10 @@ class InvocationContext:
     @property
     def session_service(self) -> BaseSessionService:
         return self.invocation.session_service
+
+    @property
+    def artifact_service(self) -> BaseArtifactService | None:
+        return self.invocation.artifact_service
 
     @property
     def run_config(self) -> RunConfig:

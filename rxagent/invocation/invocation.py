@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rxagent.errors import LlmCallsLimitExceededError, SessionNotFoundError
-from rxagent.events import Content
+from rxagent.events import Content, Event
 from rxagent.streams import CancelScope, Ledger
 
 from .outcome import Usage
 from .run_config import RunConfig
 
 if TYPE_CHECKING:
+    from rxagent.artifacts import BaseArtifactService
+    from rxagent.flow.compaction import EventsCompactionConfig
     from rxagent.flow.digest import SessionDigest
     from rxagent.sessions import BaseSessionService, Session
 
@@ -28,6 +31,9 @@ class Invocation:
 
     __slots__ = (
         "app_name",
+        "append_unseen",
+        "artifact_service",
+        "compaction",
         "data",
         "digest",
         "end_invocation",
@@ -59,6 +65,8 @@ class Invocation:
         run_config: RunConfig,
         scope: CancelScope,
         ledger: Ledger,
+        artifact_service: BaseArtifactService | None = None,
+        compaction: EventsCompactionConfig | None = None,
     ) -> None:
         self.id = id
         self.app_name = app_name
@@ -69,6 +77,10 @@ class Invocation:
         self.run_config = run_config
         self.scope = scope
         self.ledger = ledger
+        self.artifact_service = artifact_service
+        self.compaction = compaction
+        self.append_unseen: Callable[[Sequence[Event]], None]
+        """Store events that are not shown: summaries of older ones."""
         self.session_or_none: Session | None = None
         self.user_content: Content | None = None
         self.usage = Usage()

@@ -22,6 +22,7 @@ class RunConfig(Value):
     thread; "parallel_subscribe", each on a worker, so that blocking ones overlap.
     max_llm_calls: model calls of the run; 0 or less: no limit.
     auto_create_session: None takes the runner's.
+    save_input_blobs_as_artifacts: bytes in the message are saved as artifacts, and a text stands in their place.
     cancel_grace_period: seconds that a stopped run's work may hold the stream's end and the session's turn; 0: none.
     """
 
@@ -31,4 +32,5 @@ class RunConfig(Value):
     tool_execution_mode: ToolExecutionMode = "none"
     max_llm_calls: int = 500
     auto_create_session: bool | None = None
+    save_input_blobs_as_artifacts: bool = False
     cancel_grace_period: float = Field(default=5.0, ge=0)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from rxagent.artifacts.blobs import without_blobs
 from rxagent.errors import SessionNotFoundError, UsageError
-from rxagent.events import Content, Event, EventActions
+from rxagent.events import Content, Event, EventActions, Part
 from rxagent.flow.digest import take_digest
 from rxagent.flow.sealing import seal_events
 from rxagent.sessions import Session
@@ -38,6 +39,8 @@ def open_session(run: Run, log: RunLog) -> bool:
     replaced = plugins.first("on_user_message_callback", run.scope, context, message)
     if replaced is not None:
         message = Content.of(replaced)
+    if run.spec.run_config.save_input_blobs_as_artifacts:
+        message = _without_blobs(run, message)
     invocation.user_content = message
     user_event = Event(
         invocation_id=invocation.id,
@@ -70,3 +73,12 @@ def _load(run: Run) -> Session:
         )
     created: Session = settle(service.create_session(key.app_name, key.user_id, session_id=key.session_id), run.scope)
     return created
+
+
+def _without_blobs(run: Run, message: Content) -> Content:
+    key, service = run.spec.key, run.spec.runner.artifact_service
+
+    def save(name: str, part: Part) -> None:
+        settle(service.save_artifact(key.app_name, key.user_id, key.session_id, name, part), run.scope)
+
+    return without_blobs(message, run.invocation.id, save)

@@ -19,6 +19,7 @@ from reactivex.disposable import SerialDisposable
 
 from rxagent.errors import FencedError, RunAbortedError, RunError
 from rxagent.events import Event
+from rxagent.flow.compaction import compact_after_run
 from rxagent.flow.digest import give_back_digest
 from rxagent.invocation import Invocation, InvocationContext, Outcome, OutcomeKind
 from rxagent.streams import CancelScope, Ledger, Mailbox, Outlet, Stopped, aio, guarded
@@ -64,6 +65,8 @@ class Run:
             run_config=spec.run_config,
             scope=self.scope,
             ledger=self.ledger,
+            artifact_service=spec.runner.artifact_service,
+            compaction=spec.runner.compaction,
         )
         self.context = InvocationContext(self.invocation, spec.runner.agent, self.mailbox)
         self.ended = threading.Event()
@@ -76,6 +79,7 @@ class Run:
         self._work_context, consumer_context = self._contexts()
         self._outlet = Outlet(observer, consumer_context, self.fail)
         self._log = RunLog(self.invocation, self._fate, self._outlet)
+        self.invocation.append_unseen = self._log.append_opening
         self._store_turn = StoreTurn(spec.runner.session_service, spec.key, self.invocation.id)
         door.ledger = self.ledger
         door.before_wait = self.refuse_self_wait
@@ -209,6 +213,7 @@ class Run:
             self.invocation.plugins.each("after_run_callback", self.scope, self.context)
             self._log.flush_state(self.context)
             self._outlet.drain()
+            compact_after_run(self.invocation, self.scope)
         except BaseException as error:
             self.fail(error)
             return

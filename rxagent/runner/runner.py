@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from rxagent.agents import BaseAgent
+from rxagent.artifacts import BaseArtifactService, InMemoryArtifactService
 from rxagent.errors import ConfigError, NotResumableError
 from rxagent.events import Content, Event
 from rxagent.events.content import Message
@@ -33,8 +34,8 @@ class Runner:
     """Runs one agent, or app, on the sessions of a service. Its four doors take the same arguments.
 
     agent: the root agent; the app is then named `app_name`, else after the agent. app: instead of agent, app_name and
-    plugins. session_service: in memory when there is none. auto_create_session: create a session that does not exist;
-    False makes it a SessionNotFoundError of the run.
+    plugins. session_service, artifact_service: in memory when there is none. auto_create_session: create a session
+    that does not exist; False makes it a SessionNotFoundError of the run.
 
     A runner is a context manager: `close()` disposes its runs, waits the grace period, closes plugins and what it
     created. Raises ConfigError when agent and app are both given, or neither.
@@ -47,6 +48,7 @@ class Runner:
         app: App | None = None,
         app_name: str | None = None,
         session_service: BaseSessionService | None = None,
+        artifact_service: BaseArtifactService | None = None,
         plugins: Iterable[BasePlugin] = (),
         auto_create_session: bool = True,
     ) -> None:
@@ -61,6 +63,8 @@ class Runner:
         self.app_name: str = app.name if app is not None else app_name or self.agent.name
         self.plugins = PluginManager(app.plugins if app is not None else plugins)
         self.session_service: BaseSessionService = session_service or InMemorySessionService()
+        self.artifact_service: BaseArtifactService = artifact_service or InMemoryArtifactService()
+        self.compaction = app.events_compaction_config if app is not None else None
         self.auto_create_session = auto_create_session
         self._owns_service = session_service is None
         self._lock = threading.Lock()
