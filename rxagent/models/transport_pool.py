@@ -20,6 +20,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.util import Retry
 
 from .connecting import connect
+from .tls_remains import close_half_made
 from .transport_call import PacedSocket, TransportCall, current_call
 
 __all__ = ["GuardedAdapter"]
@@ -71,6 +72,13 @@ class _PlainConnection(HTTPConnection):
 
 class _TlsConnection(_PlainConnection, HTTPSConnection):
     """The same over TLS: the mixture calls HTTPSConnection where the other one calls HTTPConnection."""
+
+    def connect(self) -> None:
+        try:
+            super().connect()
+        except OSError as error:
+            close_half_made(error)
+            raise
 
 
 class _PlainPool(HTTPConnectionPool):

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable
 from typing import Any, BinaryIO, Final, final
 
+from rxagent.models.tls_remains import close_half_made
+
 from .chat_script import Step, Turn
 
 __all__ = ["Connection", "Received"]
@@ -26,13 +28,15 @@ _GATE_SECONDS: Final = 0.002  # between two looks at a gate and at the client
 class Received:
     """A request as the server saw it. Times are `time.monotonic()`.
 
-    headers: names in lower case. gone_at: when the server saw the client's connection go, None while it stands.
+    headers: names in lower case. body: what was read of it; a script that chooses by it calls `read` first.
+    gone_at: when the server saw the client's connection go, None while it stands.
     A connection that stays without TLS handshake counts as one without method and path.
     """
 
-    __slots__ = ("_gone", "at", "body", "gone_at", "headers", "method", "path")
+    __slots__ = ("_gone", "_stream", "at", "body", "gone_at", "headers", "method", "path")
 
-    def __init__(self, method: str, path: str, headers: dict[str, str]) -> None:
+    def __init__(self, method: str, path: str, headers: dict[str, str], stream: BinaryIO | None = None) -> None:
+        self._stream = stream
         self.method = method
         self.path = path
         self.headers = headers
@@ -45,6 +49,13 @@ class Received:
     def json(self) -> Any:
         """The body, parsed."""
         return json.loads(self.body)
+
+    def read(self) -> Received:
+        """Read the body, if it was not read yet. Only for the server, and for a script while it chooses."""
+        if self._stream is not None:
+            self.body = self._stream.read(int(self.headers.get("content-length", "0")))
+            self._stream = None
+        return self
 
     def wait_gone(self, timeout: float = 5.0) -> float | None:
         """Wait until the server has seen the connection go: the time of that, None when it did not within `timeout`."""
@@ -88,7 +99,7 @@ class Connection:
             self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls is not None:
                 # the handshake in a step of its own: `cut` must always find the socket that has the descriptor
-                self._sock = self._tls.wrap_socket(self._sock, server_side=True, do_handshake_on_connect=False)
+                self._sock = _wrapped(self._tls, self._sock)
                 self._sock.do_handshake()
             stream = self._sock.makefile("rb")
             with stream:
@@ -124,10 +135,10 @@ class Connection:
         while header := stream.readline().strip():
             name, _, value = header.decode("latin-1").partition(":")
             headers[name.strip().lower()] = value.strip()
-        received = self._received = Received(line[0], line[1], headers)
+        received = self._received = Received(line[0], line[1], headers, stream)
         turn, number = self._choose(received)
         if turn.read_body:
-            received.body = stream.read(int(headers.get("content-length", "0")))
+            received.read()
         for step in turn.steps(number):
             self._play(step)
         return turn.read_body
@@ -171,3 +182,11 @@ class Connection:
     def _gone(self) -> None:
         if self._received is not None:
             self._received.mark_gone()
+
+
+def _wrapped(tls: ssl.SSLContext, sock: socket.socket) -> ssl.SSLSocket:
+    try:
+        return tls.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
+    except OSError as error:
+        close_half_made(error)
+        raise

@@ -90,29 +90,43 @@ class Turn:
     def steps(self, number: int) -> Iterator[Step]:
         """What the server does, as steps of kind `wire`, pauses and endings. number: of the turn, for call ids."""
         yield from _steps(self.before, number, complete=False)
-        body = list(_steps(self.items, number, complete=self.status == 200 and self.framing != "none"))
+        body = _steps(self.items, number, complete=self.status == 200 and self.framing != "none")
         if self.gzip:
-            body = list(_compressed(body))
-        if self.framing != "none":
-            yield _wire(self._head(body))
+            body = _compressed(body)
+        if self.framing == "length":  # the only one that must know the end at the beginning
+            whole = list(body)
+            length = sum(len(step.bytes) for step in whole if step.kind == "body")
+            yield _wire(self._head(length + (_PROMISED if self._stays_open else 0)))
+            body = iter(whole)
+        elif self.framing != "none":
+            yield _wire(self._head(None))
         for step in body:
-            if step.kind != "body":
+            if step.kind == "body":
+                yield from self._framed(step.bytes)
+            else:
                 yield step
-                continue
-            for piece in _split(step.bytes, self.split):
-                yield _wire(b"%x\r\n%b\r\n" % (len(piece), piece) if self.framing == "chunked" else piece)
-        if self.framing == "chunked" and not _is_open(body):
-            yield _wire(b"0\r\n\r\n")
-        if self.framing == "close" and not _is_open(body):
-            yield close()
+        if not self._stays_open:
+            if self.framing == "chunked":
+                yield _wire(b"0\r\n\r\n")
+            elif self.framing == "close":
+                yield close()
 
-    def _head(self, body: list[Step]) -> bytes:
+    @property
+    def _stays_open(self) -> bool:
+        return any(isinstance(item, Step) and item.kind in ("stall", "close", "reset") for item in self.items)
+
+    def _framed(self, content: bytes) -> Iterator[Step]:
+        size = self.split or len(content) or 1
+        for start in range(0, len(content), size):
+            piece = content[start : start + size]
+            yield _wire(b"%x\r\n%b\r\n" % (len(piece), piece) if self.framing == "chunked" else piece)
+
+    def _head(self, length: int | None) -> bytes:
         headers = {"Content-Type": "text/event-stream"}
         if self.framing == "chunked":
             headers["Transfer-Encoding"] = "chunked"
-        elif self.framing == "length":
-            length = sum(len(step.bytes) for step in body if step.kind == "body")
-            headers["Content-Length"] = str(length + (_PROMISED if _is_open(body) else 0))
+        elif length is not None:
+            headers["Content-Length"] = str(length)
         else:
             headers["Connection"] = "close"
         if self.gzip:
@@ -211,10 +225,6 @@ def _wire(exact: bytes) -> Step:
     return Step("wire", exact)
 
 
-def _is_open(body: Iterable[Step]) -> bool:
-    return any(step.kind in ("stall", "close", "reset") for step in body)
-
-
 def _steps(items: Iterable[Item], number: int, *, complete: bool) -> Iterator[Step]:
     calls = 0
     counts: Step | None = None
@@ -269,8 +279,3 @@ def _compressed(body: Iterable[Step]) -> Iterator[Step]:
         else:
             yield step
     yield Step("body", packer.flush())
-
-
-def _split(content: bytes, size: int | None) -> Iterator[bytes]:
-    for start in range(0, len(content), size or len(content) or 1):
-        yield content[start : start + (size or len(content))]

@@ -69,8 +69,8 @@ Script: TypeAlias = Iterable[TurnLike] | Callable[[Received], TurnLike]
 class ChatServer:
     """Answers each request with the next turn of its script, byte for byte as written there.
 
-    script: the turns, in the order in which requests come; or a function from the request (its body is not read yet)
-    to its turn. A request beyond the script gets status 500 and a message that says so.
+    script: the turns, in the order in which requests come; or a function from the request (call its `read` for the
+    body) to its turn. A request beyond the script gets status 500 and a message that says so.
     tls: a server-side SSLContext. handshake: False never answers the TLS handshake. port: 0 takes a free one.
 
     A context manager; after `close` no thread and no socket is left. Everything is on 127.0.0.1.

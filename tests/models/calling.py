@@ -8,6 +8,7 @@ import socket
 import ssl
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -39,6 +40,7 @@ class CallOnThread:
         self.first = threading.Event()
         self.responses: list[LlmResponse] = []
         self.outcome: str | BaseException | None = None
+        self.left_at: float | None = None
         self._source = model.generate_content(request or question(), True)
         self._thread = threading.Thread(target=self._work)
         self._thread.start()
@@ -64,6 +66,7 @@ class CallOnThread:
                 self.first.set()
             self.outcome = "done"
         except BaseException as error:
+            self.left_at = time.monotonic()
             self.outcome = error
 
 
