@@ -12,7 +12,7 @@ from rxagent.flow.sealing import ABORTED, CALL_SEALED, SealStatus, calls_to_seal
 from .logs import call, calls, responds, response, said, shown, user
 
 
-@pytest.mark.promise("A13")
+@pytest.mark.promise("A13", "plain_message")
 def test_open_are_the_occurrences_without_a_response() -> None:
     """Open calls are found by occurrence: an id that was answered before may be open again."""
     log = [
@@ -27,7 +27,7 @@ def test_open_are_the_occurrences_without_a_response() -> None:
     assert (found.name, found.author, found.branch, found.invocation_id) == ("t", "root", None, "i1")
 
 
-@pytest.mark.promise("A13")
+@pytest.mark.promise("A13", "plain_message")
 def test_a_designed_pause_is_not_sealed() -> None:
     """What its event lists as long-running is open and pending, and is not to be sealed."""
     log = [calls("root", call("L"), call("c"), pauses=["L"])]
@@ -35,7 +35,7 @@ def test_a_designed_pause_is_not_sealed() -> None:
     assert [one.call_id for one in calls_to_seal(log)] == ["c"]
 
 
-@pytest.mark.promise("A13")
+@pytest.mark.promise("A13", "plain_message")
 def test_the_new_message_may_answer_what_would_be_sealed() -> None:
     """A call that the new message itself answers is not sealed (h21)."""
     log: list[Event] = [calls("root", call("a"), call("b"))]
@@ -50,7 +50,7 @@ def test_pending_is_a_pause_without_an_answer() -> None:
     assert [one.call_id for one in pending_calls(log)] == ["A", "D"]
 
 
-@pytest.mark.promise("A13")
+@pytest.mark.promise("A13", "plain_message")
 def test_one_seal_event_for_each_run_author_and_branch() -> None:
     """Seals carry their calls' own invocation id, author and branch, in call order."""
     log = [
@@ -72,7 +72,7 @@ def test_one_seal_event_for_each_run_author_and_branch() -> None:
     assert not is_seal(log[0])
 
 
-@pytest.mark.promise("A13")
+@pytest.mark.promise("A13", "plain_message")
 def test_a_sealed_log_gives_a_well_formed_request() -> None:
     """After sealing nothing is open, and each call in the request has exactly one response."""
     log = [user("q"), calls("root", call("X")), calls("root", call("X"), call("Y")), responds("root", response("Y"))]

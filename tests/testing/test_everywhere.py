@@ -26,8 +26,8 @@ MODES = ["none", "sequential", "parallel", "parallel_subscribe"]
 @pytest.mark.promise("J3")
 @pytest.mark.promise("J6", "llm")
 @pytest.mark.promise("J12")
-@pytest.mark.promise("J13")
-@pytest.mark.promise("J14")
+@pytest.mark.promise("J13", "after_run")
+@pytest.mark.promise("J14", "disposed")
 @pytest.mark.promise("J17")
 def test_streamed_text() -> None:
     """A streamed answer can be left before, at and after each of its partials."""
@@ -40,8 +40,8 @@ def test_streamed_text() -> None:
 
 @pytest.mark.promise("J6", "llm")
 @pytest.mark.promise("J12")
-@pytest.mark.promise("J13")
-@pytest.mark.promise("A13")
+@pytest.mark.promise("J13", "after_run")
+@pytest.mark.promise("A13", "plain_message")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.__name__)
 def test_three_steps_of_two_calls(tool: Callable[..., Any], mode: Any) -> None:
@@ -55,7 +55,7 @@ def test_three_steps_of_two_calls(tool: Callable[..., Any], mode: Any) -> None:
 @pytest.mark.promise("J6", "llm")
 @pytest.mark.promise("J12")
 @pytest.mark.promise("J15")
-@pytest.mark.promise("A13")
+@pytest.mark.promise("A13", "plain_message")
 @pytest.mark.parametrize("tool", [plain, coroutine], ids=lambda tool: tool.__name__)
 def test_on_a_file(tool: Callable[..., Any], tmp_path: Path) -> None:
     """The same on a SQLite file, which all the trials share."""
@@ -85,7 +85,7 @@ def test_a_designed_pause() -> None:
     cancel_everywhere(lambda: Runner(LlmAgent(name="a", model=model.fresh(), tools=[pausing, plain])), "Go")
 
 
-@pytest.mark.promise("A13")
+@pytest.mark.promise("A13", "plain_message")
 def test_on_a_session_that_was_left_before() -> None:
     """A scenario may begin on a log with an open call: its seals stand before the user's event."""
     history = [user("Before"), calls("a", called("c1", "plain"))]
