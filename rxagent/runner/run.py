@@ -138,9 +138,10 @@ class Run:
             if not self._has_store_turn():
                 self._take_backs.append(self._store_turn.when_free(self._retry_store_turn))
                 return
-            self._main()
         except BaseException as error:
             self.fail(error)
+            return
+        self._main()
 
     def _retry_store_turn(self) -> bool:
         try:
