@@ -90,9 +90,12 @@ def test_nested() -> None:
 def test_dispose_frees_branches_that_wait_for_the_consumer() -> None:
     """While the consumer blocks, a dispose lets the branches go that wait to pass something down."""
     with Host() as host:
-        plays = [Play("ab|") for _ in range(3)]
+        plays = [Play(".ab|") for _ in range(3)]
         gate: SimpleQueue[bool] = SimpleQueue()
         seen = Seen(lambda _: took(gate)).of(Parallel(host.mailbox, host.ledger, [play.work for play in plays]))
+        for play in plays:
+            play.waits()
+            play.open()
         seen.item()
         seen.dispose()
         assert [play.end() for play in plays] == ["stopped"] * 3
