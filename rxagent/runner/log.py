@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import final
 
 from rxagent.errors import StaleSessionError
@@ -52,17 +52,25 @@ class RunLog:
         with self._lock:
             if self._fate.is_decided:
                 return
-            (stored,) = self._store((self._with_pending_state(event),))
+            whole = self._with_pending_state(event)
+            (stored,) = self._store(lambda: (whole,))
             self._saved += 1
             self._partials = 0
             self._note(stored)
             self._outlet.put("next", self._replaced(stored, context))
 
-    def append_opening(self, events: Sequence[Event]) -> None:
-        """Store seals and the user's event in one act; they are not shown."""
+    def append_opening(self, opening: Callable[[], Sequence[Event]]) -> None:
+        """Store seals and the user's event in one act; they are not shown.
+
+        opening: makes them for the log as it is known; asked again when somebody else has appended meanwhile.
+        """
         with self._lock:
             self._invocation.scope.check()
-            self._store(events)
+            self._store(opening)
+
+    def append_unseen(self, events: Sequence[Event]) -> None:
+        """Store events that are not shown: compaction."""
+        self.append_opening(lambda: events)
 
     def flush_state(self, context: InvocationContext) -> None:
         """What run-level hooks wrote and no event has carried goes out in one of its own."""
@@ -75,10 +83,10 @@ class RunLog:
         outcome.calls_sealed = self.sealed
         outcome.partials_dropped = self._partials
 
-    def _store(self, events: Sequence[Event]) -> list[Event]:
+    def _store(self, make: Callable[[], Sequence[Event]]) -> list[Event]:
         invocation = self._invocation
         while True:
-            session = invocation.session
+            session, events = invocation.session, make()
             try:
                 stored: list[Event] = settle(
                     invocation.session_service.append_events(
@@ -106,7 +114,8 @@ class RunLog:
                 f"session {session.id!r} was deleted or replaced while the run was under way; start a new run"
             )
         for event in tail.events:
-            session.record(event)
+            if event.seq is not None and event.seq > session.last_seq:  # whatever a user's service makes of after_seq
+                session.record(event)
 
     def _keep_temporary(self, events: Sequence[Event]) -> None:
         """`temp:` keys live as long as the run: in its own view of the session, never in the store."""

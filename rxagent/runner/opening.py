@@ -48,11 +48,14 @@ def open_session(run: Run, log: RunLog) -> bool:
         content=message,
         actions=EventActions(state_delta=invocation.take_pending_state()),
     )
-    events = invocation.session.events
-    invocation.digest = take_digest(run.spec.key, events)
-    unanswered = invocation.digest.calls_to_seal(events, user_event)
-    log.append_opening([*seal_events(unanswered, _WHY_SEALED), user_event])
-    log.sealed = len(unanswered)
+    invocation.digest = take_digest(run.spec.key, invocation.session.events)
+
+    def opening() -> list[Event]:
+        unanswered = invocation.digest.calls_to_seal(invocation.session.events, user_event)
+        log.sealed = len(unanswered)
+        return [*seal_events(unanswered, _WHY_SEALED), user_event]
+
+    log.append_opening(opening)
     answer = plugins.first("before_run_callback", run.scope, context)
     if answer is None:
         return True

@@ -79,7 +79,7 @@ class Run:
         self._work_context, consumer_context = self._contexts()
         self._outlet = Outlet(observer, consumer_context, self.fail)
         self._log = RunLog(self.invocation, self._fate, self._outlet)
-        self.invocation.append_unseen = self._log.append_opening
+        self.invocation.append_unseen = self._log.append_unseen
         self._store_turn = StoreTurn(spec.runner.session_service, spec.key, self.invocation.id)
         door.ledger = self.ledger
         door.before_wait = self.refuse_self_wait
