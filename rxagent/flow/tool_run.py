@@ -54,6 +54,7 @@ class ToolRun:
         """Ask the before-hooks, then make the tool's Single. Raises what no on-tool-error hook has taken."""
         if self.tool is None:
             return None
+        self.scope.check()
         try:
             result = self._first("before_tool_callback", self._agent.before_tool_callbacks)
             self.scope.check()
