@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from reactivex import Observable
 
@@ -11,9 +11,11 @@ from rxagent.errors import ConfigError, DuplicateToolError
 from rxagent.events import Event
 from rxagent.flow import run_llm_flow
 from rxagent.flow.contents import IncludeContents
-from rxagent.invocation import CallbackContext, InvocationContext
+from rxagent.flow.instructions import Instruction, instruction_text
+from rxagent.flow.output_schema import OutputSchema
+from rxagent.invocation import InvocationContext
 from rxagent.models import BaseLlm, GenerateContentConfig, LlmRegistry
-from rxagent.streams import CancelScope, Emit, Work, settle
+from rxagent.streams import CancelScope, Emit, Work
 from rxagent.tools import BaseTool, BaseToolset, as_tool
 
 from .base import BaseAgent
@@ -21,21 +23,26 @@ from .callbacks import OneOrMany, callbacks
 
 __all__ = ["Instruction", "LlmAgent"]
 
-Instruction: TypeAlias = str | Callable[[CallbackContext], Any]
-"""A text, or a function (also a coroutine function) that gives one for each request."""
-
 
 class LlmAgent(BaseAgent):
     """Asks its model, runs the tools that the model calls, and asks again, until the model has said its last.
 
-    model: a name for the registry (`"local"`, `"gpt-4o-mini"`), or a BaseLlm. instruction: the system instruction.
-    tools: functions, BaseTools, BaseToolsets. generate_content_config: how to generate. include_contents: "none" sends
-    the current turn alone, without history.
+    model: a name for the registry (`"local"`, `"gpt-4o-mini"`), or a BaseLlm.
+    instruction: the system instruction, with placeholders for state and artifacts (`rxagent.flow.instructions.filled`),
+    or a function of the context. global_instruction: of a root agent; it stands before the instructions of all agents.
+    tools: functions, BaseTools, BaseToolsets. generate_content_config: how to generate.
+    include_contents: "none" sends the current turn alone, without history.
+    output_key: the state's key for the agent's final answer. output_schema: the shape of the answer; input_schema: that
+    of the arguments, when the agent is a tool; a pydantic model class, another type, or a JSON schema as a dict. A
+    model that cannot keep to a shape while it has tools answers by the tool set_model_response. An answer that does
+    not fit is stored under output_key as the text it is, and is no error.
+    max_steps: model calls of one turn of this agent; then it ends, whatever was said last.
     The callbacks: before_model(ctx, request), after_model(ctx, response), on_model_error(ctx, request, error),
     before_tool(tool, args, ctx), after_tool(tool, args, ctx, result), on_tool_error(tool, args, ctx, error); each a
     function, a coroutine function, or one that returns a Single; one or a list.
 
-    Raises ConfigError for a tool or a callback that is none, DuplicateToolError for two tools of one name.
+    Raises ConfigError for a tool, a callback, a schema or a number that is none, DuplicateToolError for two tools of
+    one name.
     """
 
     def __init__(
@@ -44,10 +51,15 @@ class LlmAgent(BaseAgent):
         name: str,
         model: str | BaseLlm | None = None,
         instruction: Instruction = "",
+        global_instruction: Instruction = "",
         description: str = "",
         tools: Iterable[BaseTool | BaseToolset | Callable[..., Any]] = (),
         generate_content_config: GenerateContentConfig | None = None,
         include_contents: IncludeContents = "default",
+        output_key: str | None = None,
+        output_schema: type | Mapping[str, Any] | None = None,
+        input_schema: type | Mapping[str, Any] | None = None,
+        max_steps: int | None = None,
         before_agent_callback: OneOrMany = None,
         after_agent_callback: OneOrMany = None,
         before_model_callback: OneOrMany = None,
@@ -66,10 +78,17 @@ class LlmAgent(BaseAgent):
         if model is not None and not isinstance(model, (str, BaseLlm)):
             raise ConfigError(f"the model of agent {name!r} is a {type(model).__name__}; give a name or a BaseLlm")
         self.model = model
+        if max_steps is not None and max_steps < 1:
+            raise ConfigError(f"max_steps of agent {name!r} must be at least 1, not {max_steps}")
         self.instruction = instruction
+        self.global_instruction = global_instruction
         self.tools: Sequence[BaseTool | BaseToolset] = _checked(name, tools)
         self.generate_content_config = generate_content_config or GenerateContentConfig()
         self.include_contents: IncludeContents = include_contents
+        self.output_key = output_key
+        self.output_schema = None if output_schema is None else OutputSchema(output_schema)
+        self.input_schema = None if input_schema is None else OutputSchema(input_schema)
+        self.max_steps = max_steps
         self.before_model_callbacks = callbacks("before_model_callback", before_model_callback)
         self.after_model_callbacks = callbacks("after_model_callback", after_model_callback)
         self.on_model_error_callbacks = callbacks("on_model_error_callback", on_model_error_callback)
@@ -84,10 +103,16 @@ class LlmAgent(BaseAgent):
         return self.model if isinstance(self.model, BaseLlm) else LlmRegistry.resolve(self.model)
 
     def instructions(self, context: InvocationContext) -> Sequence[str]:
-        """The texts of the system instruction."""
-        if isinstance(self.instruction, str):
-            return (self.instruction,)
-        return (settle(self.instruction(CallbackContext(context)), context.scope),)
+        """The root agent's global instruction and the own one, filled in. Raises InstructionError."""
+        root = self._root()
+        shared = root.global_instruction if isinstance(root, LlmAgent) else ""
+        return tuple(instruction_text(one, context) for one in (shared, self.instruction))
+
+    def _root(self) -> BaseAgent:
+        agent: BaseAgent = self
+        while (parent := getattr(agent, "parent_agent", None)) is not None:
+            agent = parent
+        return agent
 
     def run_async_impl(self, ctx: InvocationContext) -> Observable[Event]:
         """The model-tool loop, as one piece of work."""

@@ -10,6 +10,7 @@ from rxagent.models import BaseLlm, GenerateContentConfig
 from rxagent.tools import BaseTool, BaseToolset
 
 from .contents import IncludeContents
+from .output_schema import OutputSchema
 
 __all__ = ["AskingAgent", "Callbacks"]
 
@@ -29,6 +30,12 @@ class AskingAgent(Protocol):
     def generate_content_config(self) -> GenerateContentConfig: ...
     @property
     def include_contents(self) -> IncludeContents: ...
+    @property
+    def output_key(self) -> str | None: ...
+    @property
+    def output_schema(self) -> OutputSchema | None: ...
+    @property
+    def max_steps(self) -> int | None: ...
     @property
     def before_model_callbacks(self) -> Callbacks: ...
     @property

@@ -9,6 +9,7 @@ from rxagent.streams import CancelScope, Emit
 from .asking_agent import AskingAgent
 from .call_ids import CallIds
 from .model_turn import ModelTurn
+from .output import saving_output
 
 __all__ = ["run_llm_flow"]
 
@@ -16,14 +17,18 @@ __all__ = ["run_llm_flow"]
 def run_llm_flow(agent: AskingAgent, context: InvocationContext, emit: Emit[Event], scope: CancelScope) -> None:
     """Steps, flat on this worker: the next one begins when the events of the one before are stored.
 
-    It ends with a step whose last event is final, that emits nothing, or during which the run was asked to end.
+    It ends with a step whose last event is final, that emits nothing, or during which the run was asked to end, and
+    after the agent's `max_steps`.
     """
     digest = context.invocation.digest
+    emit = saving_output(agent, emit)
+    steps = 0
     while not context.end_invocation:
         events = context.session.events
         digest.follow(events)
         turn = ModelTurn(agent, context, emit, scope, CallIds(digest.call_ids))
         turn.run(digest.history(agent.name, context.branch, events))
         last = turn.last
-        if last is None or last.final_response() or last.actions.end_of_agent:
+        steps += 1
+        if last is None or last.final_response() or last.actions.end_of_agent or steps == agent.max_steps:
             return

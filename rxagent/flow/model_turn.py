@@ -16,6 +16,7 @@ from .asking_agent import AskingAgent
 from .call_batch import CallBatch
 from .call_ids import CallIds
 from .contents import History
+from .output import structured_answer
 from .request import build_request
 
 __all__ = ["ModelTurn"]
@@ -159,6 +160,15 @@ class ModelTurn:
             **fields,
         )
 
+    def _said(self, text: str) -> Event:
+        context = self._context
+        return Event(
+            invocation_id=context.invocation_id,
+            author=self._agent.name,
+            branch=context.branch,
+            content=Content.model(text),
+        )
+
     def _show(self, event: Event) -> None:
         self.last = event
         self._emit(event)
@@ -176,6 +186,8 @@ class ModelTurn:
                 self._batches.remove(batch)
                 if (event := batch.answer()) is not None:
                     self._show(event)
+                    if (answer := structured_answer(self._request, event)) is not None:
+                        self._show(self._said(answer))
 
     def _run_batch(self, batch: CallBatch, go: Any) -> None:
         try:

@@ -9,13 +9,18 @@ from rxagent.tools import BaseToolset, as_tool
 from .asking_agent import AskingAgent
 from .compaction import compact_before_request
 from .contents import History
+from .output import ask_for_shape
 
 __all__ = ["build_request"]
 
 
 def build_request(agent: AskingAgent, context: InvocationContext, history: History) -> LlmRequest:
-    """What the model is asked: instruction, identity, contents, tools, in ADK's order. On the agent's worker."""
+    """What the model is asked: shape, instructions, identity, contents, tools, in ADK's order. On the agent's worker.
+
+    Older events are summarised before the contents are made, when that is due.
+    """
     request = LlmRequest(model=agent.canonical_model().model, config=agent.generate_content_config)
+    ask_for_shape(agent, request)
     request.append_instructions(agent.instructions(context))
     request.append_instructions((_identity(agent),))
     compact_before_request(context, history, agent.include_contents)
