@@ -76,11 +76,6 @@ class Limits:
         self._phase = phase
         self._phase_began = time.monotonic()
 
-    def alive(self) -> None:
-        """Bytes have come: silence begins anew."""
-        if self._phase == "idle":
-            self._phase_began = time.monotonic()
-
     def finish_within(self, seconds: float) -> None:
         """All that is left may take no longer than this."""
         self._finish_by = time.monotonic() + seconds

@@ -184,7 +184,7 @@ class Reply:
         try:
             self._call.scope.check()
             chunk: bytes = self._response.raw.read1(_READ, decode_content=True) or b""
-            self._call.scope.check()
+            self._call.scope.check()  # the end may have come as the cancel did
             return chunk
         except Exception as error:
             failure = translated(error, self._call, _peer(self._response.url), in_answer=True)

@@ -73,8 +73,6 @@ class _PacedReader(io.RawIOBase):
         self._call.before_step(self._sock)
         count = self._raw.readinto(buffer)
         self._call.scope.check()  # an end that a cut has made is no end
-        if count:
-            self._call.limits.alive()
         return count
 
     def close(self) -> None:

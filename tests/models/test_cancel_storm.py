@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from urllib3.connection import HTTPConnection
+from urllib3.connectionpool import HTTPConnectionPool
 
 from rxagent.models import ChatCompletions
-from rxagent.testing.chat_server import ChatServer
+from rxagent.models.transport_pool import _PlainPool
+from rxagent.streams import CancelScope, Stopped, pull
+from rxagent.testing.chat_server import ChatServer, text
 
 from . import cancel_storm
-from .calling import authority_file, server_tls
+from .calling import ask, authority_file, question, server_tls
 
 pytestmark = pytest.mark.promise("J5")
 
@@ -20,6 +24,34 @@ def test_random_moments(tls: bool) -> None:
         model = ChatCompletions("any", server.base_url, verify=authority_file())
         samples = cancel_storm.storm(model, 30, 0.02)
         assert all(sample.was_stopped for sample in samples)
+        model.close()
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_cancelled_at_the_pools_door(moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection cut just before it goes back to the pool is closed; just after, it is left alone and used again."""
+    scope = CancelScope()
+
+    def cancelling(owner: type[HTTPConnectionPool]) -> None:
+        put = owner._put_conn
+
+        def put_conn(pool: HTTPConnectionPool, connection: HTTPConnection | None) -> None:
+            if moment == "before":
+                scope.cancel()
+            put(pool, connection)
+            if moment == "after":
+                scope.cancel()
+
+        monkeypatch.setattr(owner, "_put_conn", put_conn)
+
+    cancelling(_PlainPool if moment == "before" else HTTPConnectionPool)
+    with ChatServer([text("one"), text("two")]) as server:
+        model = ChatCompletions("any", server.base_url)
+        with pytest.raises(Stopped):
+            list(pull(model.generate_content(question()), scope))
+        monkeypatch.undo()
+        assert ask(model)[-1].text == "two"
+        assert server.connections == (2 if moment == "before" else 1)
         model.close()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -19,7 +20,20 @@ from rxagent.errors import (
 )
 from rxagent.models import ChatCompletions, Timeouts
 from rxagent.streams import CancelScope, pull
-from rxagent.testing.chat_server import ChatServer, Step, Turn, TurnLike, pause, stall, status, text, wire
+from rxagent.testing.chat_server import (
+    ChatServer,
+    Step,
+    Turn,
+    TurnLike,
+    done,
+    finish,
+    pause,
+    stall,
+    status,
+    text,
+    usage,
+    wire,
+)
 
 from .calling import ConnectProxy, ask, authority_file, question, server_tls
 
@@ -37,10 +51,12 @@ def asking(script: list[TurnLike], timeouts: Timeouts) -> Iterator[tuple[ChatSer
 
 
 def fails(model: ChatCompletions, kind: type[ModelTimeoutError], limit: str, text: str = "Hi") -> None:
-    """The call fails by this limit, and its message names it."""
+    """The call fails by this limit, in about its time, and its message names it."""
+    began = time.monotonic()
     with pytest.raises(kind, match=rf"Timeouts\({limit}=") as caught:
         ask(model, question(text))
     assert caught.value.seconds == SHORT
+    assert time.monotonic() - began < 5
 
 
 def test_connect_to_a_full_backlog() -> None:
@@ -168,13 +184,11 @@ def test_numbers() -> None:
     assert Timeouts(idle=None).idle is None
 
 
-def _ending() -> list[Step]:
-    from rxagent.testing.chat_server import done, finish, usage
-
-    return [finish(), usage(1, 1), done()]
-
-
 def test_no_limits() -> None:
     """Without any limit a call simply works."""
     with asking([text("fine")], Timeouts(None, None, None, None)) as (_, model):
         assert ask(model)[-1].text == "fine"
+
+
+def _ending() -> list[Step]:
+    return [finish(), usage(1, 1), done()]
