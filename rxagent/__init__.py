@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .agents import BaseAgent, LlmAgent
+    from .agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
     from .artifacts import BaseArtifactService, FileArtifactService, InMemoryArtifactService
     from .errors import RxAgentError, ToolError, UsageError
     from .events import Content, Event, EventActions, FunctionCall, FunctionResponse, Part, State
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .tools import BaseTool, BaseToolset, FunctionTool, LongRunningFunctionTool
 
 _HOMES = {
-    "agents": ("BaseAgent", "LlmAgent"),
+    "agents": ("BaseAgent", "LlmAgent", "LoopAgent", "ParallelAgent", "SequentialAgent"),
     "artifacts": ("BaseArtifactService", "FileArtifactService", "InMemoryArtifactService"),
     "errors": ("RxAgentError", "ToolError", "UsageError"),
     "events": ("Content", "Event", "EventActions", "FunctionCall", "FunctionResponse", "Part", "State"),
@@ -86,12 +86,15 @@ __all__ = [
     "LlmResponse",
     "LocalModel",
     "LongRunningFunctionTool",
+    "LoopAgent",
     "Outcome",
+    "ParallelAgent",
     "Part",
     "RunConfig",
     "RunHandle",
     "Runner",
     "RxAgentError",
+    "SequentialAgent",
     "Session",
     "Single",
     "SingleEmitter",

@@ -3,5 +3,17 @@
 from .base import BaseAgent
 from .callbacks import Callback, OneOrMany
 from .llm_agent import Instruction, LlmAgent
+from .loop_agent import LoopAgent
+from .parallel_agent import ParallelAgent
+from .sequential_agent import SequentialAgent
 
-__all__ = ["BaseAgent", "Callback", "Instruction", "LlmAgent", "OneOrMany"]
+__all__ = [
+    "BaseAgent",
+    "Callback",
+    "Instruction",
+    "LlmAgent",
+    "LoopAgent",
+    "OneOrMany",
+    "ParallelAgent",
+    "SequentialAgent",
+]

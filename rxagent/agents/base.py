@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import reactivex as rx
@@ -26,10 +26,12 @@ _NAME: Final = re.compile(r"_?[a-zA-Z0-9]*([. _-][a-zA-Z0-9]+)*")
 class BaseAgent(ABC):
     """A named node of the agent tree. Subclasses implement `run_async_impl`.
 
+    sub_agents: the agents below it; each belongs to one parent.
     before_agent_callback(ctx): a Content is the agent's reply, and the agent is skipped.
     after_agent_callback(ctx): a Content is a further event. Each is one callback or a list; the first value wins.
 
-    Raises ConfigError for a name that is empty, `user`, or malformed (ADK Java, BaseAgent).
+    Raises ConfigError for a name that is empty, `user`, or malformed (ADK Java, BaseAgent), for two sub-agents of one
+    name, and for one that has a parent already.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class BaseAgent(ABC):
         *,
         name: str,
         description: str = "",
+        sub_agents: Iterable[BaseAgent] = (),
         before_agent_callback: OneOrMany = None,
         after_agent_callback: OneOrMany = None,
     ) -> None:
@@ -50,6 +53,37 @@ class BaseAgent(ABC):
         self._description = description
         self.before_agent_callbacks: tuple[Callback, ...] = callbacks("before_agent_callback", before_agent_callback)
         self.after_agent_callbacks: tuple[Callback, ...] = callbacks("after_agent_callback", after_agent_callback)
+
+        self.parent_agent: BaseAgent | None = None
+        self.sub_agents: tuple[BaseAgent, ...] = self._adopted(sub_agents)
+
+    def _adopted(self, agents: Iterable[BaseAgent]) -> tuple[BaseAgent, ...]:
+        adopted = tuple(agents)
+        names = [agent.name for agent in adopted]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ConfigError(f"Agent named {self.name!r} has sub-agents with duplicate names: {', '.join(twice)}")
+        for agent in adopted:
+            if agent.parent_agent is not None:
+                raise ConfigError(
+                    f"agent {agent.name!r} is a sub-agent of {agent.parent_agent.name!r} already; make another one"
+                )
+            agent.parent_agent = self
+        return adopted
+
+    @property
+    def root_agent(self) -> BaseAgent:
+        """The top of the tree that this agent stands in."""
+        agent = self
+        while agent.parent_agent is not None:
+            agent = agent.parent_agent
+        return agent
+
+    def find_agent(self, name: str) -> BaseAgent | None:
+        """The agent of that name in this tree, this one included; the first one, depth first."""
+        if self.name == name:
+            return self
+        return next((found for agent in self.sub_agents if (found := agent.find_agent(name)) is not None), None)
 
     @property
     def name(self) -> str:
@@ -107,7 +141,7 @@ class BaseAgent(ABC):
         content = plugins.first(hook, scope, callback_context)
         if content is None:
             content = first(own, scope, callback_context)
-        if content is not None or callback_context.state.has_delta():
+        if content is not None or callback_context.state.has_delta() or callback_context.actions.artifact_delta:
             emit(
                 Event(
                     invocation_id=ctx.invocation_id,

@@ -27,7 +27,7 @@ __all__ = ["Instruction", "LlmAgent"]
 class LlmAgent(BaseAgent):
     """Asks its model, runs the tools that the model calls, and asks again, until the model has said its last.
 
-    model: a name for the registry (`"local"`, `"gpt-4o-mini"`), or a BaseLlm.
+    model: a name for the registry (`"local"`, `"gpt-4o-mini"`), or a BaseLlm; None: that of the agent above.
     instruction: the system instruction, with placeholders for state and artifacts (`rxagent.flow.instructions.filled`),
     or a function of the context. global_instruction: of a root agent; it stands before the instructions of all agents.
     tools: functions, BaseTools, BaseToolsets. generate_content_config: how to generate.
@@ -53,6 +53,7 @@ class LlmAgent(BaseAgent):
         instruction: Instruction = "",
         global_instruction: Instruction = "",
         description: str = "",
+        sub_agents: Iterable[BaseAgent] = (),
         tools: Iterable[BaseTool | BaseToolset | Callable[..., Any]] = (),
         generate_content_config: GenerateContentConfig | None = None,
         include_contents: IncludeContents = "default",
@@ -72,6 +73,7 @@ class LlmAgent(BaseAgent):
         super().__init__(
             name=name,
             description=description,
+            sub_agents=sub_agents,
             before_agent_callback=before_agent_callback,
             after_agent_callback=after_agent_callback,
         )
@@ -97,22 +99,19 @@ class LlmAgent(BaseAgent):
         self.on_tool_error_callbacks = callbacks("on_tool_error_callback", on_tool_error_callback)
 
     def canonical_model(self) -> BaseLlm:
-        """The model. Raises ConfigError when the agent has none."""
-        if self.model is None:
-            raise ConfigError(f"No model found for agent {self.name} or its ancestors; give it model=...")
-        return self.model if isinstance(self.model, BaseLlm) else LlmRegistry.resolve(self.model)
+        """The agent's own model, or that of the nearest LlmAgent above it. Raises ConfigError when there is none."""
+        agent: BaseAgent | None = self
+        while agent is not None:
+            if isinstance(agent, LlmAgent) and agent.model is not None:
+                return agent.model if isinstance(agent.model, BaseLlm) else LlmRegistry.resolve(agent.model)
+            agent = agent.parent_agent
+        raise ConfigError(f"No model found for agent {self.name} or its ancestors; give it model=...")
 
     def instructions(self, context: InvocationContext) -> Sequence[str]:
         """The root agent's global instruction and the own one, filled in. Raises InstructionError."""
-        root = self._root()
+        root = self.root_agent
         shared = root.global_instruction if isinstance(root, LlmAgent) else ""
         return tuple(instruction_text(one, context) for one in (shared, self.instruction))
-
-    def _root(self) -> BaseAgent:
-        agent: BaseAgent = self
-        while (parent := getattr(agent, "parent_agent", None)) is not None:
-            agent = parent
-        return agent
 
     def run_async_impl(self, ctx: InvocationContext) -> Observable[Event]:
         """The model-tool loop, as one piece of work."""

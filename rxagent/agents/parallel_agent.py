@@ -1,0 +1,77 @@
+"""ParallelAgent: its sub-agents side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal, final
+
+import reactivex as rx
+from reactivex import Observable
+from reactivex import operators as ops
+
+from rxagent.events import Event
+from rxagent.invocation import InvocationContext
+from rxagent.streams import Mailbox, Parallel
+
+from .base import BaseAgent
+from .callbacks import OneOrMany
+
+__all__ = ["ParallelAgent"]
+
+
+@final
+class ParallelAgent(BaseAgent):
+    """Runs its sub-agents side by side, each on a worker and a branch of its own (`parallel.name`).
+
+    ::
+
+        web      --a-----b|
+        papers   ----c-----d|
+        agent    --a-c---b-d|
+
+    Siblings do not see each other's events. An event is passed on when it is stored; only then its sub-agent goes on.
+    The first error stops the siblings, and so does an escalation by a direct sub-agent (ADK Java 1.11).
+    scheduler: "workers", or "caller": one after another on the run's worker, still each on a branch of its own.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        sub_agents: Iterable[BaseAgent] = (),
+        scheduler: Literal["workers", "caller"] = "workers",
+        description: str = "",
+        before_agent_callback: OneOrMany = None,
+        after_agent_callback: OneOrMany = None,
+    ) -> None:
+        super().__init__(
+            name=name,
+            description=description,
+            sub_agents=sub_agents,
+            before_agent_callback=before_agent_callback,
+            after_agent_callback=after_agent_callback,
+        )
+        self.scheduler = scheduler
+
+    def run_async_impl(self, ctx: InvocationContext) -> Observable[Event]:
+        """The branches, joined. Disposal: stops them all. Errors: the first. Threads: the run's worker."""
+        branch = f"{ctx.branch}.{self.name}" if ctx.branch else self.name
+
+        def flow(agent: BaseAgent) -> Callable[[Mailbox], Observable[Event]]:
+            return lambda mailbox: agent.run_async(ctx.derived(mailbox=mailbox, branch=branch))
+
+        def one_by_one() -> Iterator[Observable[Event]]:
+            for agent in self.sub_agents:
+                if ctx.end_invocation:
+                    return
+                yield flow(agent)(ctx.mailbox)
+
+        names = {agent.name for agent in self.sub_agents}
+        joined: Observable[Event] = (
+            rx.defer(lambda _: rx.concat_with_iterable(one_by_one()))
+            if self.scheduler == "caller"
+            else Parallel(ctx.mailbox, ctx.ledger, [flow(agent) for agent in self.sub_agents])
+        )
+        return joined.pipe(
+            ops.take_while(lambda event: not (event.actions.escalate and event.author in names), inclusive=True)
+        )
