@@ -70,6 +70,9 @@ class LoopAgent(BaseAgent):
                         return
                     yield agent.run_async(ctx)
 
-        return rx.defer(lambda _: rx.concat_with_iterable(rounds())).pipe(
-            ops.take_while(lambda event: not event.actions.escalate, inclusive=True)
-        )
+        every_round: Observable[Event] = rx.defer(lambda _: rx.concat_with_iterable(rounds()))
+        return every_round.pipe(ops.take_while(_goes_on, inclusive=True))
+
+
+def _goes_on(event: Event) -> bool:
+    return not event.actions.escalate

@@ -72,6 +72,8 @@ class ParallelAgent(BaseAgent):
             if self.scheduler == "caller"
             else Parallel(ctx.mailbox, ctx.ledger, [flow(agent) for agent in self.sub_agents])
         )
-        return joined.pipe(
-            ops.take_while(lambda event: not (event.actions.escalate and event.author in names), inclusive=True)
-        )
+
+        def goes_on(event: Event) -> bool:
+            return not (event.actions.escalate and event.author in names)
+
+        return joined.pipe(ops.take_while(goes_on, inclusive=True))
