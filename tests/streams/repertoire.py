@@ -103,6 +103,17 @@ class StreamRepertoire:
             seen.dispose()
             assert (seen.marbles, play.end()) == ("a|", "completed")
 
+    def test_disposed_before_the_start(self) -> None:
+        """Nothing starts inside subscribe: what is disposed in the same turn of the trampoline has not begun."""
+        with Host() as host:
+            play = Play("ab|")
+            stream = self.make(host, play)
+            host.run(lambda: reactivex.just(0).subscribe(lambda _: Seen().of(stream).dispose()))
+            assert Seen().of(self.make(host, Play("|"))).wait() == "|"  # by now it would have
+            host.run(lambda: None)
+        workers.end_idle()
+        assert play.started == 0
+
     def test_take_stops_the_source(self) -> None:
         """Nothing is emitted inside subscribe: `take(1)` stops the source 200 times of 200, and what follows it."""
         after: list[int] = []

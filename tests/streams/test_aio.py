@@ -377,7 +377,7 @@ def test_loop_inbox_many() -> None:
         async with inbox() as (items, scope):
             put = items.put_threadsafe(scope)
             for mark in "ab":
-                workers.spawn(lambda mark=mark: [put(mark) for _ in range(1000)])
+                workers.spawn(lambda mark=mark: [put(mark) for _ in range(1000)])  # type: ignore[misc]
             found: list[str] = []
             while len(found) < 2000:
                 item = await items.get(0.0001)

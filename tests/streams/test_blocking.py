@@ -84,6 +84,12 @@ def test_pull_stops() -> None:
     assert gone.is_set()
 
 
+def _fails() -> Iterator[str]:
+    if True:
+        raise Boom("late")
+    yield ""
+
+
 def test_late_error() -> None:
     """An error after the dispose goes to the hook of dropped errors, not to the consumer."""
     inside, go = threading.Event(), threading.Event()
@@ -91,8 +97,7 @@ def test_late_error() -> None:
     def produce(scope: CancelScope) -> Iterator[str]:
         inside.set()
         assert go.wait(LIMIT)
-        raise Boom("late")
-        yield ""
+        yield from _fails()
 
     with dropped_errors() as dropped:
         seen = Seen().of(Blocking(produce))

@@ -10,12 +10,12 @@ import pytest
 import reactivex
 from reactivex import Observable
 
-from rxagent.streams import Branch, Emit, Single, Work
+from rxagent.streams import Branch, Emit, Single, SingleEmitter, Work
 from rxagent.streams.aio import single_of_coroutine
 from rxagent.streams.scope import CancelScope
 from rxagent.streams.workers import workers
 
-from .acting import Boom, Host, Play, Seen
+from .acting import LIMIT, Boom, Host, Play, Seen
 from .repertoire import StreamRepertoire
 
 
@@ -79,7 +79,28 @@ def test_cancelled_run() -> None:
         host.scope.cancel("test")
         play = Play("a|")
         seen = Seen().of(Branch(host.ledger, host.scope, play.work))
-        assert (seen.marbles, play.started) == ("", 0)
+        assert (seen.marbles, play.started, host.ledger.count) == ("", 0, 1)
+
+
+def test_dispose_reaches_what_is_elsewhere() -> None:
+    """A dispose of the branch, or a stop of its run, disposes what its flow waits for on threads of somebody else."""
+    for stop in ("dispose", "cancel"):
+        started, cancelled = threading.Event(), threading.Event()
+
+        def start(emitter: SingleEmitter[Any], started: Any = started, cancelled: Any = cancelled) -> None:
+            emitter.set_cancellable(cancelled.set)
+            started.set()
+
+        flow: Single[Any] = Single(start)
+        with Host() as host:
+            seen = Seen().of(Branch(host.ledger, host.scope, lambda _, flow=flow: flow))  # type: ignore[misc]
+            assert started.wait(LIMIT)
+            if stop == "dispose":
+                seen.dispose()
+            else:
+                host.scope.cancel("test")
+            assert cancelled.wait(LIMIT)
+            assert seen.marbles == ""
 
 
 def test_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:

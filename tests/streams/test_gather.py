@@ -38,9 +38,10 @@ def test_take_in_order_of_ending() -> None:
     with Gather[Any](CancelScope()) as gather:
         for one in held:
             gather.add(one.single)
-        assert not gather.has_arrived
+        arrived = [gather.has_arrived]
         held[1].fail(error)
-        assert gather.has_arrived
+        arrived.append(gather.has_arrived)
+        assert arrived == [False, True]
         held[0].finish("v")
         assert [gather.take(), gather.take()] == [(1, None, error), (0, "v", None)]
 

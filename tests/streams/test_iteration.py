@@ -9,6 +9,7 @@ import contextvars
 import gc
 import threading
 import weakref
+from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
 
@@ -262,10 +263,11 @@ def test_starving() -> None:
         except Stopped:
             left.put(False)
 
-    for finish, expected in ((lambda: door.permits.put(True), True), (door.close, False)):
+    finishes: list[tuple[Callable[[], object], bool]] = [(lambda: door.permits.put(True), True), (door.close, False)]
+    for finish, expected in finishes:
         workers.spawn(stand)
         _until(lambda: door.is_starving)
-        finish()  # type: ignore[operator]
+        finish()
         assert took(left) is expected
         assert not door.is_starving
     with pytest.raises(Stopped):

@@ -100,7 +100,7 @@ def test_raising_consumer(error: BaseException) -> None:
         outlet.put("next", "d")
         outlet.drain()
         assert (seen.marbles, broken, outlet.raised) == ("a", [error], error)
-        outlet.put(kind, Boom("run"))  # type: ignore[arg-type]
+        outlet.put(kind, Boom("run"))
         outlet.drain()
         assert (seen.marbles, seen.error) == ("ax", error)
 

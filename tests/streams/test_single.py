@@ -83,7 +83,7 @@ def two_at_once() -> Observable[str]:
         (Single.error(Boom()), "x"),
         (Single.from_callable(lambda: "v"), "v|"),
         (Single.from_callable(lambda: 1 / 0), "x"),
-        (Single.create(lambda emitter: emitter.on_success("v")), "v|"),
+        (Single[Any](lambda emitter: emitter.on_success("v")), "v|"),
         (Single.create(lambda _: 1 / 0), "x"),
         (Single.of(reactivex.of("v")), "v|"),
         (Single.of(reactivex.of("v", "w")), "x"),
