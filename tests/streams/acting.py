@@ -220,10 +220,18 @@ def thread_errors() -> Iterator[SimpleQueue[type[BaseException]]]:
     """What leaves threads by their root meanwhile."""
     queue: SimpleQueue[type[BaseException]] = SimpleQueue()
     plain, threading.excepthook = threading.excepthook, lambda told: queue.put(told.exc_type)
+    before = threading.enumerate()
     try:
         yield queue
+        while any(_is_worker(thread) for thread in threading.enumerate() if thread not in before):
+            workers.end_idle()  # those that die by an error are on their way
+            threading.Event().wait(0.001)
     finally:
         threading.excepthook = plain
+
+
+def _is_worker(thread: threading.Thread) -> bool:
+    return thread.name.startswith("rxagent-worker")
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import asyncio
 import contextvars
 import threading
 from abc import abstractmethod
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
@@ -117,11 +118,13 @@ class StreamRepertoire:
     def test_take_stops_the_source(self) -> None:
         """Nothing is emitted inside subscribe: `take(1)` stops the source 200 times of 200, and what follows it."""
         after: list[int] = []
-        with Host() as host:
+        with fast_switches(), Host() as host:
             for _ in range(200):
                 play = Play("ab|")
                 then: Observable[Any] = reactivex.defer(lambda _: (after.append(1), reactivex.empty())[1])
-                seen = Seen().of(reactivex.concat(self.make(host, play), then).pipe(ops.take(1)))
+                stream = reactivex.concat(self.make(host, play), then).pipe(ops.take(1))
+                seen = Seen()
+                host.run(partial(seen.of, stream))  # where a run subscribes
                 assert seen.wait() == "a|"
                 if self.holds_back:
                     assert (play.end(), play.made) == ("stopped", ["a"])

@@ -19,7 +19,7 @@ from reactivex.disposable import Disposable
 from rxagent.streams import Blocking, CancelScope, Stopped, pull
 from rxagent.streams.workers import workers
 
-from .acting import LIMIT, Boom, Host, Play, Seen, dropped_errors, took
+from .acting import LIMIT, Host, Play, Seen, dropped_errors, took
 from .repertoire import StreamRepertoire
 
 
@@ -84,12 +84,6 @@ def test_pull_stops() -> None:
     assert gone.is_set()
 
 
-def _fails() -> Iterator[str]:
-    if True:
-        raise Boom("late")
-    yield ""
-
-
 def test_late_error() -> None:
     """An error after the dispose goes to the hook of dropped errors, not to the consumer."""
     inside, go = threading.Event(), threading.Event()
@@ -97,7 +91,7 @@ def test_late_error() -> None:
     def produce(scope: CancelScope) -> Iterator[str]:
         inside.set()
         assert go.wait(LIMIT)
-        yield from _fails()
+        yield from Play("x")(CancelScope())
 
     with dropped_errors() as dropped:
         seen = Seen().of(Blocking(produce))
@@ -105,7 +99,7 @@ def test_late_error() -> None:
         seen.dispose()
         go.set()
         error, where = took(dropped)
-    assert (str(error), where, seen.marbles) == ("late", "Blocking, after its dispose", "")
+    assert (str(error), where, seen.marbles) == ("x", "Blocking, after its dispose", "")
 
 
 def test_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ def test_results_in_order_of_adding() -> None:
             held[number].finish(number)
         assert gather.results() == [0, 1, 2]
         assert not gather.pending
+        assert len(gather._scope._callbacks) == 0
 
 
 def test_nothing_added() -> None:

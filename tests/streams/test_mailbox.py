@@ -118,7 +118,7 @@ def test_relay_from_a_loop() -> None:
 
     with Host() as host:
         go, inside = threading.Event(), threading.Event()
-        host.mailbox.post(lambda: (inside.set(), go.wait(LIMIT)))
+        host.mailbox.post(lambda: (inside.set(), ran.put(go.wait(LIMIT))))
         assert inside.wait(LIMIT)
         asyncio.run(main(host, go))
-        assert took(ran) == "v"
+        assert (took(ran), took(ran)) == (True, "v")

@@ -113,7 +113,8 @@ def test_take_stops_a_run() -> None:
 
 def test_piped_run_is_awaited() -> None:
     """A run behind operators is iterated, read by `async for` and awaited like a run."""
-    source = runner(PARTS).run_async("me", "s", "Hi", SSE).filter(lambda event: bool(event.partial)).map(lambda _: 1)
+    partials = runner(PARTS).run_async("me", "s", "Hi", SSE).filter(lambda event: bool(event.partial))
+    source: Any = partials.map(lambda _: 1)
     assert list(source) == [1] * 6
 
     async def main() -> tuple[list[int], Any]:

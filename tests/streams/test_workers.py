@@ -21,7 +21,7 @@ from .repertoire import RACES, colour
 
 @pytest.fixture
 def workers() -> Any:
-    workers = Workers()
+    workers = Workers(idle=1.0)  # those that come to rest after end_idle end soon, too
     yield workers
     workers.end_idle()
 
