@@ -5,6 +5,7 @@ from .callbacks import Callback, OneOrMany
 from .llm_agent import Instruction, LlmAgent
 from .loop_agent import LoopAgent
 from .parallel_agent import ParallelAgent
+from .routing import find_agent_to_run
 from .sequential_agent import SequentialAgent
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "OneOrMany",
     "ParallelAgent",
     "SequentialAgent",
+    "find_agent_to_run",
 ]

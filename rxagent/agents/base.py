@@ -104,7 +104,7 @@ class BaseAgent(ABC):
 
         Disposal: stops the agent. Errors: its own and those of the callbacks. Threads: the run's worker.
         """
-        ctx = self._entered(parent_context)
+        ctx = self.entered(parent_context)
 
         def stages() -> Iterator[Observable[Event]]:
             skipped: list[bool] = []
@@ -115,7 +115,8 @@ class BaseAgent(ABC):
 
         return rx.defer(lambda _: rx.concat_with_iterable(stages()))
 
-    def _entered(self, parent: InvocationContext) -> InvocationContext:
+    def entered(self, parent: InvocationContext) -> InvocationContext:
+        """The agent's own context, below its parent's."""
         branch = f"{parent.branch}.{self.name}" if parent.branch else None
         return parent.derived(agent=self, branch=branch)
 

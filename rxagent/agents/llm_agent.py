@@ -13,6 +13,7 @@ from rxagent.flow import run_llm_flow
 from rxagent.flow.contents import IncludeContents
 from rxagent.flow.instructions import Instruction, instruction_text
 from rxagent.flow.output_schema import OutputSchema
+from rxagent.flow.transfer import TransferTarget
 from rxagent.invocation import InvocationContext
 from rxagent.models import BaseLlm, GenerateContentConfig, LlmRegistry
 from rxagent.streams import CancelScope, Emit, Work
@@ -20,6 +21,7 @@ from rxagent.tools import BaseTool, BaseToolset, as_tool
 
 from .base import BaseAgent
 from .callbacks import OneOrMany, callbacks
+from .driver import Frames, drive
 
 __all__ = ["Instruction", "LlmAgent"]
 
@@ -36,6 +38,7 @@ class LlmAgent(BaseAgent):
     of the arguments, when the agent is a tool; a pydantic model class, another type, or a JSON schema as a dict. A
     model that cannot keep to a shape while it has tools answers by the tool set_model_response. An answer that does
     not fit is stored under output_key as the text it is, and is no error.
+    disallow_transfer_to_parent, disallow_transfer_to_peers: whom its model may not hand the conversation over to.
     max_steps: model calls of one turn of this agent; then it ends, whatever was said last.
     The callbacks: before_model(ctx, request), after_model(ctx, response), on_model_error(ctx, request, error),
     before_tool(tool, args, ctx), after_tool(tool, args, ctx, result), on_tool_error(tool, args, ctx, error); each a
@@ -61,6 +64,8 @@ class LlmAgent(BaseAgent):
         output_schema: type | Mapping[str, Any] | None = None,
         input_schema: type | Mapping[str, Any] | None = None,
         max_steps: int | None = None,
+        disallow_transfer_to_parent: bool = False,
+        disallow_transfer_to_peers: bool = False,
         before_agent_callback: OneOrMany = None,
         after_agent_callback: OneOrMany = None,
         before_model_callback: OneOrMany = None,
@@ -91,6 +96,8 @@ class LlmAgent(BaseAgent):
         self.output_schema = None if output_schema is None else OutputSchema(output_schema)
         self.input_schema = None if input_schema is None else OutputSchema(input_schema)
         self.max_steps = max_steps
+        self.disallow_transfer_to_parent = disallow_transfer_to_parent
+        self.disallow_transfer_to_peers = disallow_transfer_to_peers
         self.before_model_callbacks = callbacks("before_model_callback", before_model_callback)
         self.after_model_callbacks = callbacks("after_model_callback", after_model_callback)
         self.on_model_error_callbacks = callbacks("on_model_error_callback", on_model_error_callback)
@@ -114,19 +121,32 @@ class LlmAgent(BaseAgent):
         return tuple(instruction_text(one, context) for one in (shared, self.instruction))
 
     def run_async_impl(self, ctx: InvocationContext) -> Observable[Event]:
-        """The model-tool loop, as one piece of work."""
-        return Work(ctx.mailbox, lambda emit, scope: run_llm_flow(self, ctx, emit, scope))
+        """The agent and those it hands over to, as one piece of work."""
+        return self.run_async(ctx)
 
     def run_async(self, parent_context: InvocationContext) -> Observable[Event]:
-        """The agent with its callbacks, as one piece of work: a chain of three costs more than it says."""
-        ctx = self._entered(parent_context)
+        """The agent with its callbacks, and those it hands over to, as one piece of work."""
+        return Work(parent_context.mailbox, lambda emit, scope: drive(self, parent_context, emit, scope))
 
-        def body(emit: Emit[Event], scope: CancelScope) -> None:
-            if not self._before(ctx, emit, scope):
-                run_llm_flow(self, ctx, emit, scope)
-                self._after(ctx, emit, scope)
+    def frames(self, ctx: InvocationContext, emit: Emit[Event], scope: CancelScope) -> Frames:
+        """The callbacks and the model-tool loop; it yields where another agent takes over. For the driver."""
+        if not self._before(ctx, emit, scope):
+            yield from run_llm_flow(self, ctx, emit, scope)
+            self._after(ctx, emit, scope)
 
-        return Work(ctx.mailbox, body)
+    @property
+    def transfer_targets(self) -> Sequence[TransferTarget]:
+        """The agents that this one may hand over to: its sub-agents, its parent, and its peers (ADK Java)."""
+        targets = [TransferTarget(agent.name, agent.description) for agent in self.sub_agents]
+        parent = self.parent_agent
+        if not isinstance(parent, LlmAgent):
+            return targets
+        if not self.disallow_transfer_to_parent:
+            targets.append(TransferTarget(parent.name, parent.description, is_parent=True))
+        if not self.disallow_transfer_to_peers:
+            peers = (agent for agent in parent.sub_agents if agent is not self)
+            targets.extend(TransferTarget(agent.name, agent.description) for agent in peers)
+        return targets
 
 
 def _checked(

@@ -11,6 +11,7 @@ from rxagent.tools import BaseTool, BaseToolset
 
 from .contents import IncludeContents
 from .output_schema import OutputSchema
+from .transfer import TransferTarget
 
 __all__ = ["AskingAgent", "Callbacks"]
 
@@ -48,6 +49,9 @@ class AskingAgent(Protocol):
     def after_tool_callbacks(self) -> Callbacks: ...
     @property
     def on_tool_error_callbacks(self) -> Callbacks: ...
+
+    @property
+    def transfer_targets(self) -> Sequence[TransferTarget]: ...
 
     def canonical_model(self) -> BaseLlm:
         """The model: the agent's own, or the nearest ancestor's. Raises ConfigError when there is none."""

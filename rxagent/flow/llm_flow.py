@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 from rxagent.events import Event
 from rxagent.invocation import InvocationContext
 from rxagent.streams import CancelScope, Emit
@@ -10,13 +12,17 @@ from .asking_agent import AskingAgent
 from .call_ids import CallIds
 from .model_turn import ModelTurn
 from .output import saving_output
+from .transfer import Transfer
 
 __all__ = ["run_llm_flow"]
 
 
-def run_llm_flow(agent: AskingAgent, context: InvocationContext, emit: Emit[Event], scope: CancelScope) -> None:
+def run_llm_flow(
+    agent: AskingAgent, context: InvocationContext, emit: Emit[Event], scope: CancelScope
+) -> Generator[Transfer, Event | None, None]:
     """Steps, flat on this worker: the next one begins when the events of the one before are stored.
 
+    It yields where another agent is to take over, and is sent that one's last event, which then counts as the step's.
     It ends with a step whose last event is final, that emits nothing, or during which the run was asked to end, and
     after the agent's `max_steps`.
     """
@@ -27,7 +33,7 @@ def run_llm_flow(agent: AskingAgent, context: InvocationContext, emit: Emit[Even
         events = context.session.events
         digest.follow(events)
         turn = ModelTurn(agent, context, emit, scope, CallIds(digest.call_ids))
-        turn.run(digest.history(agent.name, context.branch, events))
+        yield from turn.run(digest.history(agent.name, context.branch, events))
         last = turn.last
         steps += 1
         if last is None or last.final_response() or last.actions.end_of_agent or steps == agent.max_steps:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from typing import Any, Final, cast, final
 
 from rxagent.events import Content, Event, EventActions, Part
@@ -18,6 +19,7 @@ from .call_ids import CallIds
 from .contents import History
 from .output import structured_answer
 from .request import build_request
+from .transfer import Transfer
 
 __all__ = ["ModelTurn"]
 
@@ -50,7 +52,18 @@ class ModelTurn:
     Threads: the agent's worker; it blocks there, and leaves by Stopped when the scope is cancelled.
     """
 
-    __slots__ = ("_actions", "_agent", "_batches", "_context", "_emit", "_ids", "_request", "_scope", "last")
+    __slots__ = (
+        "_actions",
+        "_agent",
+        "_asked_for",
+        "_batches",
+        "_context",
+        "_emit",
+        "_ids",
+        "_request",
+        "_scope",
+        "last",
+    )
 
     def __init__(
         self, agent: AskingAgent, context: InvocationContext, emit: Emit[Event], scope: CancelScope, ids: CallIds
@@ -62,27 +75,34 @@ class ModelTurn:
         self._ids = ids
         self._actions = EventActions()  # what the model callbacks write; every event of the call carries it
         self._batches: list[CallBatch] = []
+        self._asked_for: list[str] = []  # agents to hand over to
         self._request = LlmRequest()
         self.last: Event | None = None
         """The last event of the step: it decides whether there is another."""
 
-    def run(self, history: History) -> None:
-        """Take the step."""
+    def run(self, history: History) -> Generator[Transfer, Event | None, None]:
+        """Take the step; yields where another agent is to take over, and is sent that one's last event."""
         self._scope.check()
         self._request = build_request(self._agent, self._context, history)
         self._context.invocation.count_llm_call()
         try:
-            for response in self._responses():
-                self._pass_on(response)
-                self._answer_calls()
+            with closing(self._responses()) as responses:
+                for response in responses:
+                    self._pass_on(response)
+                    self._answer_calls()
+                    yield from self._transfers()
             self._answer_calls(wait=True)
+            yield from self._transfers()
+        except Exception:
+            self._answer_finished()
+            raise
         finally:
             for batch in self._batches:
                 batch.close()
 
     # -- the model -----------------------------------------------------------------------------------------------------
 
-    def _responses(self) -> Iterator[LlmResponse]:
+    def _responses(self) -> Generator[LlmResponse, None, None]:
         agent = self._agent
         instead = self._first("before_model_callback", agent.before_model_callbacks, self._request)
         if instead is not None and instead.content is not None:
@@ -92,17 +112,21 @@ class ModelTurn:
         streaming = self._context.run_config.streaming_mode == "sse"
         whole = _Whole()
         answer = agent.canonical_model().generate_content(self._request, streaming)  # a throw here is no model's error
-        try:
-            for response in pull(answer, self._scope):
-                yield self._after_model(whole.complete(response))
-        except Exception as error:
-            response = self._first("on_model_error_callback", agent.on_model_error_callbacks, self._request, error)
+        items = pull(answer, self._scope)
+        while True:
+            try:
+                response = next(items, None)
+            except Exception as error:  # the model's; what a callback raises is none of it
+                instead = self._first("on_model_error_callback", agent.on_model_error_callbacks, self._request, error)
+                if instead is None:
+                    raise
+                yield self._after_model(instead)
+                return
             if response is None:
-                raise
-            yield self._after_model(response)
-            return
-        if (closing := whole.closing()) is not None:
-            yield self._after_model(closing)
+                break
+            yield self._after_model(whole.complete(response))
+        if (rest := whole.closing()) is not None:
+            yield self._after_model(rest)
 
     def _after_model(self, response: LlmResponse) -> LlmResponse:
         if response.usage_metadata is not None and not response.partial:
@@ -133,7 +157,6 @@ class ModelTurn:
             return
         batch = CallBatch(self._agent, self._context, self._scope, event.function_calls, self._tools())
         self._batches.append(batch)
-        self._run_batch(batch, batch.start)
 
     def _event(self, response: LlmResponse) -> Event:
         fields = {name: value for name in _COPIED if (value := getattr(response, name)) is not None}
@@ -172,6 +195,14 @@ class ModelTurn:
     def _show(self, event: Event) -> None:
         self.last = event
         self._emit(event)
+        if event.actions.transfer_to_agent and not event.partial:
+            self._asked_for.append(event.actions.transfer_to_agent)
+
+    def _transfers(self) -> Generator[Transfer, Event | None, None]:
+        """The hand-overs that events of this step have asked for."""
+        while self._asked_for:
+            last = yield Transfer(self._asked_for.pop(0), self._emit)
+            self.last = last or self.last
 
     def _tools(self) -> dict[str, BaseTool]:
         return cast("dict[str, BaseTool]", self._request.tools)
@@ -179,24 +210,29 @@ class ModelTurn:
     # -- its calls -----------------------------------------------------------------------------------------------------
 
     def _answer_calls(self, *, wait: bool = False) -> None:
-        """Answer the batches that are done; with `wait`, all of them, in the order of their calls."""
+        """Start the calls that may start, and answer the batches that are done; with `wait`, all of them, in order."""
         for batch in list(self._batches):
-            self._run_batch(batch, batch.finish if wait else batch.take_arrived)
+            batch.finish() if wait else batch.advance()
             if batch.is_done:
                 self._batches.remove(batch)
-                if (event := batch.answer()) is not None:
-                    self._show(event)
-                    if (answer := structured_answer(self._request, event)) is not None:
-                        self._show(self._said(answer))
+                self._answer(batch)
+            elif batch.one_by_one:
+                return  # the calls of a later chunk, too, wait for the ones before
 
-    def _run_batch(self, batch: CallBatch, go: Any) -> None:
-        try:
-            go()
-        except Exception:
+    def _answer(self, batch: CallBatch) -> None:
+        event = batch.answer()
+        if event is None:
+            return
+        self._show(event)
+        if (answer := structured_answer(self._request, event)) is not None:
+            self._show(self._said(answer))
+
+    def _answer_finished(self) -> None:
+        """The step fails: calls that have finished keep their answers, the others stay open."""
+        for batch in self._batches:
             batch.close()
-            if (event := batch.answer()) is not None:  # what had finished is answered; the rest stays open
+            if (event := batch.answer()) is not None:
                 self._show(event)
-            raise
 
 
 @final

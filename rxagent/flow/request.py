@@ -10,6 +10,7 @@ from .asking_agent import AskingAgent
 from .compaction import compact_before_request
 from .contents import History
 from .output import ask_for_shape
+from .transfer import offer_transfer
 
 __all__ = ["build_request"]
 
@@ -25,6 +26,7 @@ def build_request(agent: AskingAgent, context: InvocationContext, history: Histo
     request.append_instructions((_identity(agent),))
     compact_before_request(context, history, agent.include_contents)
     request.contents = history.contents(agent.include_contents)
+    offer_transfer(request, agent.transfer_targets)
     tool_context = ToolContext(context, "")
     for tool in agent.tools:
         tool.process_llm_request(tool_context, request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from rxagent.agents import find_agent_to_run
 from rxagent.artifacts.blobs import without_blobs
 from rxagent.errors import SessionNotFoundError, UsageError
 from rxagent.events import Content, Event, EventActions, Part
@@ -34,6 +35,7 @@ def open_session(run: Run, log: RunLog) -> bool:
     invocation, plugins, context = run.invocation, run.invocation.plugins, run.context
     run.scope.check()
     invocation.session_or_none = _load(run)
+    context.agent = find_agent_to_run(run.spec.runner.agent, invocation.session.events)
     run.hooks_are_due = True
     invocation.pending_state = dict(run.spec.state_delta)  # seen by the hooks, stored with the user's event
     replaced = plugins.first("on_user_message_callback", run.scope, context, message)
@@ -56,6 +58,7 @@ def open_session(run: Run, log: RunLog) -> bool:
         return [*seal_events(unanswered, _WHY_SEALED), user_event]
 
     log.append_opening(opening)
+    context.agent = find_agent_to_run(run.spec.runner.agent, invocation.session.events)
     answer = plugins.first("before_run_callback", run.scope, context)
     if answer is None:
         return True

@@ -189,7 +189,7 @@ class Run:
             self.complete()
             return
         relay = self.mailbox.relay
-        self._upstream.disposable = self.spec.runner.agent.run_async(self.context).subscribe(
+        self._upstream.disposable = self.context.agent.run_async(self.context).subscribe(
             lambda event: relay(self.store, event),
             lambda error: relay(self.fail, error),
             lambda: relay(lambda _: self.complete(), None),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import Any
 
 from .comparer import Comparer
@@ -28,6 +29,23 @@ def compared(file: Any) -> list[str]:
     return comparer.differences
 
 
+_BUILT_IN = frozenset({"transfer_to_agent", "exit_loop", "set_model_response"})
+
+
+def _own_words(instruction: str) -> str:
+    """The instruction with the passage about other agents cut down to their names."""
+    theirs = re.search(
+        r"\n\n\nYou have a list of other agents.*?function are (.*?)\.\n(.*?)(\n\n|$)", instruction, re.S
+    )
+    ours = re.search(r"Other agents can take over.*?No other names are known than (.*?)\.(.*)", instruction, re.S)
+    for found in (theirs, ours):
+        if found is not None:
+            start = instruction[: found.start()].rstrip()
+            parent = " and a parent" if "parent" in found.group(2) else ""
+            return f"{start} <may hand over to {found.group(1)}{parent}>"
+    return instruction
+
+
 def _by_lane(timeline: list[Any]) -> dict[str, list[Any]]:
     lanes: dict[str, list[Any]] = {}
     for entry in timeline:
@@ -45,6 +63,8 @@ def _without_java(value: Any) -> Any:
     - Java wraps checked exceptions of tools ("Failed to call tool"); Python has none.
     - `model_disposed`: ADK Java's step cache swallows the dispose; here a model call is always stopped with its run,
       which the promises J5 and J6 show.
+    - what models are told of the built-in tools, and of other agents that may take over, is in rxagent's own words:
+      compared are the names.
     - the full stop at the end of an error's first sentence.
     """
     if isinstance(value, list):
@@ -56,6 +76,10 @@ def _without_java(value: Any) -> Any:
     if str(value.get("message", "")).startswith("Failed to call tool") and "cause" in value:
         return _without_java(value["cause"])
     plain = {key: _without_java(item) for key, item in value.items()}
+    if "system_instruction" in plain:
+        plain["system_instruction"] = _own_words(plain["system_instruction"])
+    if plain.get("name") in _BUILT_IN and "description" in plain:
+        plain = {"name": plain["name"]}
     if "class" in plain and isinstance(plain.get("message"), str):
         plain["message"] = plain["message"].rstrip(".")
     return plain

@@ -7,15 +7,17 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import reactivex as rx
 from reactivex import Observable
+from reactivex import operators as ops
 
-from rxagent.agents import LlmAgent
-from rxagent.events import Event
+from rxagent.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
+from rxagent.events import Event, new_event_id
 from rxagent.models import BaseLlm, FunctionDeclaration, LlmRequest, LlmResponse
 from rxagent.plugins import BasePlugin
 from rxagent.sessions import InMemorySessionService
 from rxagent.streams import Blocking, CancelScope, Single, Stopped
-from rxagent.tools import BaseTool, FunctionTool
+from rxagent.tools import BaseTool, FunctionTool, exit_loop
 
 from .behaviour import NOTHING, Env, pick, run
 from .recorder import Recorder
@@ -313,8 +315,10 @@ def greet(who: str, title: str | None = None) -> str:
     return f"hello {title + ' ' if title else ''}{who}"
 
 
-def make_tool(recorder: Recorder, declared: Any) -> BaseTool:
+def make_tool(recorder: Recorder, declared: Any, models: Callable[[str, str], BaseLlm]) -> BaseTool:
     kind = declared.get("kind", "function")
+    if kind == "exit_loop":
+        return FunctionTool(exit_loop)
     if kind in ("function", "long_running"):
         return _DeclaredTool(recorder, declared)
     if kind == "raw":
@@ -367,30 +371,77 @@ def _callback(recorder: Recorder, agent: str, hook: str, declared: Any) -> Calla
     return on_agent if hook.endswith("agent") else on_tool if "tool" in hook else on_model
 
 
-def make_agent(recorder: Recorder, declared: Any, models: Callable[[str, str], BaseLlm]) -> LlmAgent:
-    """The agent of a scenario, an LlmAgent without sub-agents."""
-    name = declared["name"]
-    if declared.get("type", "llm") != "llm" or declared.get("sub_agents"):
-        raise AssertionError(f"not a single agent: {declared.get('type')}")
-    fields: dict[str, Any] = {
-        key: declared[key]
-        for key in (
-            "description",
-            "instruction",
-            "global_instruction",
-            "output_key",
-            "output_schema",
-            "input_schema",
-            "include_contents",
-            "max_steps",
-        )
-        if key in declared
-    }
+def make_agent(recorder: Recorder, declared: Any, models: Callable[[str, str], BaseLlm]) -> BaseAgent:
+    """The agent tree of a scenario."""
+    name, kind = declared["name"], declared.get("type", "llm")
+    fields: dict[str, Any] = {"name": name, "description": declared.get("description", "")}
+    fields["sub_agents"] = [make_agent(recorder, sub, models) for sub in declared.get("sub_agents", [])]
     for hook, many in declared.get("callbacks", {}).items():
         fields[f"{hook}_callback"] = [_callback(recorder, name, hook, one) for one in many]
+    if kind == "llm":
+        return LlmAgent(**fields, **_asking(recorder, declared, models))
+    if kind == "sequential":
+        return SequentialAgent(**fields)
+    if kind == "loop":
+        return LoopAgent(**fields, max_iterations=declared.get("max_iterations"))
+    if kind == "parallel":
+        return ParallelAgent(**fields, scheduler="caller" if declared.get("scheduler") == "caller" else "workers")
+    if kind == "custom":
+        return _Custom(recorder, declared["behaviour"], **fields)
+    raise AssertionError(f"unknown agent type: {kind}")
+
+
+def _asking(recorder: Recorder, declared: Any, models: Callable[[str, str], BaseLlm]) -> dict[str, Any]:
+    """What only an LLM agent has."""
+    names = ("instruction", "global_instruction", "output_key", "output_schema", "input_schema", "include_contents")
+    more = ("max_steps", "disallow_transfer_to_parent", "disallow_transfer_to_peers")
+    fields = {key: declared[key] for key in (*names, *more) if key in declared}
     if "model" in declared:
-        fields["model"] = models(declared["model"], recorder.lane_of(name))
-    return LlmAgent(name=name, tools=[make_tool(recorder, tool) for tool in declared.get("tools", [])], **fields)
+        fields["model"] = models(declared["model"], recorder.lane_of(declared["name"]))
+    fields["tools"] = [make_tool(recorder, tool, models) for tool in declared.get("tools", [])]
+    return fields
+
+
+class _Custom(BaseAgent):
+    """An agent of no other kind: it plays its operations as one stream."""
+
+    def __init__(self, recorder: Recorder, operations: list[Any], **fields: Any) -> None:
+        super().__init__(**fields)
+        self._recorder = recorder
+        self._operations = operations
+
+    def run_async_impl(self, ctx: Any) -> Observable[Event]:
+        lane, recorder = self._recorder.lane_of(self.name), self._recorder
+
+        def pieces() -> Iterator[Observable[Event]]:
+            recorder.add("custom_started", lane, agent=self.name)
+            for operation in self._operations:
+                ((kind, argument),) = operation.items()
+                yield self._piece(kind, argument, ctx)
+            recorder.add("custom_completed", lane, agent=self.name)
+
+        return rx.defer(lambda _: rx.concat_with_iterable(pieces()))
+
+    def _piece(self, kind: str, argument: Any, ctx: Any) -> Observable[Event]:
+        if kind == "emit":
+            event = {"author": self.name, "branch": ctx.branch, "invocationId": ctx.invocation_id, **argument}
+            return rx.just(Event.model_validate({key: value for key, value in event.items() if value is not None}))
+        if kind in ("run_sub", "run_sub_new_ids"):
+            agent = next(sub for sub in self.sub_agents if sub.name == argument)
+            stream = agent.run_async(ctx)
+            if kind == "run_sub":
+                return stream
+            return stream.pipe(ops.map(lambda event: event.model_copy(update={"id": new_event_id()})))
+        if kind == "wait":
+            lane = self._recorder.lane_of(self.name)
+            self._recorder.add("gate_wait", lane, gate=argument)
+            gate = self._recorder.gate(argument)
+            return Single.create(lambda emitter: gate.when_open(lambda: emitter.on_success(None))).pipe(
+                ops.ignore_elements()
+            )
+        if kind == "raise":
+            return rx.throw(DeclaredError(argument))
+        raise AssertionError(f"unknown operation of a custom agent: {kind}")
 
 
 class LoggingSessions(InMemorySessionService):
