@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections.abc import Callable, Generator
 from queue import SimpleQueue
@@ -15,6 +16,7 @@ from rxagent.errors import UsageError
 
 from .dropped import drop, guarded
 from .scope import CancelScope
+from .workers import workers
 
 __all__ = ["Single", "SingleEmitter"]
 
@@ -180,9 +182,21 @@ class Single(Observable[T]):
         """Subscribe and wait for the value; raises its error.
 
         scope: a cancel leaves the wait by Stopped. timeout: seconds, then TimeoutError. Leaving disposes.
+        Threads: subscribes here; inside of another subscribe, where a plain tool's code runs, on a worker: what starts
+        there starts only when that subscribe returns, and it would wait for this wait.
         """
         inbox: SimpleQueue[tuple[bool, Any]] = SimpleQueue()
-        handle = self.subscribe(lambda value: inbox.put((True, value)), lambda error: inbox.put((False, error)))
+        handle = SingleAssignmentDisposable()
+
+        def begin() -> None:
+            handle.disposable = self.subscribe(
+                lambda value: inbox.put((True, value)), lambda error: inbox.put((False, error))
+            )
+
+        if CurrentThreadScheduler.singleton().schedule_required():
+            begin()
+        else:
+            workers.spawn(begin, contextvars.copy_context())
         try:
             item = (scope or CancelScope()).wait(inbox, timeout)
         finally:

@@ -177,3 +177,15 @@ def test_blocking_get_raises() -> None:
     with pytest.raises(Boom) as caught:
         Single.error(error).blocking_get(CancelScope())
     assert caught.value is error
+
+
+def test_blocking_get_inside_of_a_subscribe() -> None:
+    """Code that runs inside of a subscribe, as a plain tool does, may wait for another Single there."""
+    got: list[int] = []
+
+    def start(emitter: SingleEmitter[int]) -> None:
+        got.append(Single.just(1).blocking_get(timeout=10))
+        emitter.on_success(2)
+
+    assert Single(start).blocking_get(timeout=10) == 2
+    assert got == [1]
