@@ -27,11 +27,12 @@ class CallBatch:
         parallel, none       abc-C--A-B  |          all started on this worker: blocking ones run one after another
         parallel_subscribe   a-b-c-B-A-C |          each on a worker of its own, when there are several
 
-    The first error stops the others; what had finished is still answered (`answer`), then the error is raised.
+    The first error leaves the call that it comes from open, and is raised; after `close` the others are open, too, but
+    for those that have finished: `answer` still has their responses.
     Threads: one worker; it may block.
     """
 
-    __slots__ = ("_context", "_gather", "_on_workers", "_one_by_one", "_runs", "_started", "_waiting")
+    __slots__ = ("_context", "_gather", "_on_workers", "_runs", "_started", "_waiting", "one_by_one")
 
     def __init__(
         self,
@@ -47,39 +48,40 @@ class CallBatch:
         self._waiting = deque(run for run in self._runs if not run.has_ended)
         self._started: list[ToolRun] = []  # by their place in the gather
         mode = context.run_config.tool_execution_mode
-        self._one_by_one = mode == "sequential"
-        self._on_workers = mode == "parallel_subscribe" and len(calls) > 1
+        self.one_by_one = mode == "sequential"
+        self._on_workers = mode == "parallel_subscribe" and len(self._waiting) > 1
 
-    def start(self) -> None:
-        """Start what the mode lets start now. Raises a tool's error that nobody took."""
-        while self._waiting and not (self._one_by_one and self._gather.pending):
+    def advance(self) -> None:
+        """Take in the results that have arrived, and start what may start now, without waiting for more.
+
+        Raises a tool's error that nobody took.
+        """
+        self._take_arrived()
+        while self._waiting and not (self.one_by_one and self._gather.pending):
             run = self._waiting.popleft()
             single = self._on_worker(run) if self._on_workers else run.begin()
             if single is not None:
                 self._started.append(run)
                 self._gather.add(single)
-            self.take_arrived()
+            self._take_arrived()
 
     @property
     def is_done(self) -> bool:
         """True when every call has ended."""
         return not self._waiting and not self._gather.pending
 
-    def take_arrived(self) -> None:
-        """Take in the results that have arrived, without waiting."""
-        while self._gather.pending and self._gather.has_arrived:
-            self._take()
-
     def finish(self) -> None:
         """Wait for all. Raises a tool's error that nobody took."""
+        self.advance()
         while not self.is_done:
-            if self._gather.pending:
-                self._take()
-            self.start()
+            self._take()
+            self.advance()
 
     def close(self) -> None:
-        """Dispose what has not ended."""
+        """Stop what has not ended."""
         self._gather.close()
+        for run in self._started:
+            run.stop()
 
     def answer(self) -> Event | None:
         """The responses of the calls that have ended, as one event; None when there is none."""
@@ -95,6 +97,10 @@ class CallBatch:
             content=Content(role="user", parts=tuple(part for _, part in parts)),
             actions=EventActions.merged(run.context.actions for run, _ in parts),
         )
+
+    def _take_arrived(self) -> None:
+        while self._gather.pending and self._gather.has_arrived:
+            self._take()
 
     def _take(self) -> None:
         place, value, error = self._gather.take()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any, final
 
+from rxagent.errors import ToolError
 from rxagent.events import FunctionCall, Part
 from rxagent.events import FunctionResponse as Response
 from rxagent.invocation import InvocationContext, ToolContext
 from rxagent.plugins import first
 from rxagent.streams import CancelScope, Single
-from rxagent.tools import BaseTool, error_result
+from rxagent.tools import BaseTool, error_result, to_result
 
 from .asking_agent import AskingAgent
 
@@ -24,7 +25,8 @@ class ToolRun:
         begin   -before-tool.run_async--> Single, or None when it has ended already
         end     -(on_tool_error)-after-->
 
-    An unknown tool ends at once with a result that tells the model which tools there are.
+    An unknown tool ends at once with a result that tells the model which tools there are. A ToolError of the tool, or
+    of a before-tool hook, is a result with its text; only other errors are asked about and may fail the run.
     Threads: one at a time; `begin` and `end` may block and run the plugins' and the agent's code.
     """
 
@@ -69,7 +71,9 @@ class ToolRun:
     def end(self, result: Any, error: Exception | None) -> None:
         """The tool has ended: run the hooks that follow. Raises the error when no hook answers it."""
         try:
-            if error is not None:
+            if isinstance(error, ToolError):
+                result = error_result(str(error))
+            elif error is not None:
                 result = self._first("on_tool_error_callback", self._agent.on_tool_error_callbacks, error)
                 if result is None:
                     raise error
@@ -77,6 +81,11 @@ class ToolRun:
         finally:
             self.scope.detach()
         self._finish(result if replaced is None else replaced)
+
+    def stop(self) -> None:
+        """Tell a call that has not ended that nobody waits for it any more."""
+        if not self.has_ended:
+            self.scope.cancel("left")
 
     def run(self, scope: CancelScope) -> None:
         """Begin, wait, end: for a worker of its own."""
@@ -97,7 +106,7 @@ class ToolRun:
         return Part(function_response=Response(id=self.call.id, name=self.call.name, response=self.result or {}))
 
     def _finish(self, result: Any) -> None:
-        self.result = result
+        self.result = result if result is None or result.__class__ is dict else to_result(result)
         self.has_ended = True
 
     def _first(self, hook: str, callbacks: Any, *more: Any) -> Any:
