@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 from collections.abc import AsyncIterator, Callable, Generator
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, final
 
 from reactivex import Observable, Observer, abc
 
@@ -29,13 +29,15 @@ class Launch(Protocol):
         ...
 
 
+@final
 class EventStream(Observable[T]):
     """A cold stream with five ways to take it: subscribe, `for`, `run()`, `async for`, `await` (the last item).
 
     The last four subscribe at the first `next`, hold one item, and hold the source back until it is taken. Each
     disposes when it is left: by break, close, garbage collection, KeyboardInterrupt, or cancelling the task.
 
-    Disposal: of the subscription; `dispose()` never waits. Errors: the source's; the bridges raise them.
+    Disposal: of the subscription; `dispose()` never waits.
+    Errors: the source's; the bridges raise them.
     Threads: `on_next` on the source's worker; the bridges hand over to the thread, or loop, of the taker.
     """
 

@@ -27,7 +27,8 @@ class Parallel(Observable[T]):
         flow 2      ----c------d--|       ----x
         Parallel    --a-c---b--d--|       --a-x
 
-    Disposal: stops all branches. Errors: the first one stops the others.
+    Disposal: stops all branches.
+    Errors: the first one stops the others.
     Threads: downstream is called on the mailbox's worker only.
     """
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from queue import SimpleQueue
 from typing import Any
 
@@ -17,8 +15,8 @@ import reactivex
 from reactivex import Observable
 
 from rxagent.errors import UsageError
-from rxagent.streams import Blocking, CancelScope, Ledger, Single, aio, idle
-from rxagent.streams.aio import LoopInbox, awaitable, blocking_wait, home_loop, in_thread, single_of_coroutine
+from rxagent.streams import Blocking, Ledger, Single, aio, idle
+from rxagent.streams.aio import awaitable, blocking_wait, home_loop, in_thread, single_of_coroutine
 from rxagent.streams.ledger import current_ledger
 from rxagent.streams.workers import workers
 
@@ -345,60 +343,6 @@ def test_who_takes() -> None:
 
     assert asyncio.run(main())
     assert aio.current_taker() == threading.get_ident()
-
-
-# -- the inbox of a task -----------------------------------------------------------------------------------------------
-
-
-@asynccontextmanager
-async def inbox() -> AsyncIterator[tuple[LoopInbox[str], CancelScope]]:
-    yield LoopInbox[str](), CancelScope()
-
-
-def test_loop_inbox() -> None:
-    """Items of other threads come in their order; a wait over its time gives None."""
-
-    async def main() -> None:
-        async with inbox() as (items, scope):
-            put = items.put_threadsafe(scope)
-            assert await items.get(0.01) is None
-            workers.spawn(lambda: [put(mark) for mark in "abc"])
-            assert [await items.get(LIMIT) for _ in range(3)] == ["a", "b", "c"]
-            workers.spawn(lambda: put("d"))
-            assert await items.get() == "d"
-
-    asyncio.run(main(), debug=True)
-
-
-def test_loop_inbox_many() -> None:
-    """Of 2,000 items of two threads none is lost, whatever the time-outs."""
-
-    async def main() -> list[str]:
-        async with inbox() as (items, scope):
-            put = items.put_threadsafe(scope)
-            for mark in "ab":
-                workers.spawn(lambda mark=mark: [put(mark) for _ in range(1000)])  # type: ignore[misc]
-            found: list[str] = []
-            while len(found) < 2000:
-                item = await items.get(0.0001)
-                if item is not None:
-                    found.append(item)
-            return found
-
-    assert sorted(asyncio.run(main())) == ["a"] * 1000 + ["b"] * 1000
-
-
-def test_loop_inbox_of_a_closed_loop() -> None:
-    """A put for a closed loop cancels the scope."""
-    found: list[Any] = []
-
-    async def main() -> None:
-        async with inbox() as (items, scope):
-            found.extend((items.put_threadsafe(scope), scope))
-
-    asyncio.run(main())
-    found[0]("late")
-    assert found[1].reason == "the loop was closed"
 
 
 def test_no_thread_for_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,56 +5,20 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import os
-import subprocess
-import sys
-import textwrap
 import threading
-import weakref
-from queue import SimpleQueue
 from typing import Any
 
 import pytest
 import reactivex
 from reactivex import operators as ops
 
-from rxagent.agents import LlmAgent
 from rxagent.errors import UsageError
-from rxagent.invocation import InvocationContext, Outcome, RunConfig
-from rxagent.plugins import BasePlugin
-from rxagent.runner import Runner
 from rxagent.streams.workers import workers
-from rxagent.testing import ScriptedModel, call, gate
+from rxagent.testing import call, gate
 from rxagent.testing.leaks import quiesce
 
-from .acting import LIMIT, Seen, dropped_errors, took
-
-SSE = RunConfig(streaming_mode="sse")
-PARTS = ["a", "b", "c", "d", "e", "f"]
-
-
-class Ends(BasePlugin):
-    """The outcomes, as they come, and the runs, held weakly."""
-
-    def __init__(self) -> None:
-        super().__init__("ends")
-        self.outcomes: SimpleQueue[Outcome] = SimpleQueue()
-        self.runs: list[weakref.ref[Any]] = []
-
-    def on_run_end(self, ctx: InvocationContext, outcome: Outcome) -> None:
-        ledger: Any = ctx.invocation.ledger
-        self.runs.append(weakref.ref(ledger._on_empty.__self__))  # the run itself
-        self.outcomes.put(outcome)
-
-    def kind(self) -> str:
-        return str(took(self.outcomes).kind)
-
-
-def runner(*turns: Any, tools: tuple[Any, ...] = (), ends: Ends | None = None) -> Runner:
-    model = ScriptedModel(*turns, repeat_last=True)
-    return Runner(LlmAgent(name="agent", model=model, tools=tools), plugins=() if ends is None else (ends,))
-
+from .acting import LIMIT, Seen, dropped_errors
+from .runs import PARTS, SSE, Ends, runner
 
 # -- leaving, and the next run -----------------------------------------------------------------------------------------
 
@@ -290,135 +254,3 @@ def test_run_without_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
         assert seen.wait() == "x"
         assert "can't start new thread" in str(seen.error)
     assert len(list(plain.run("me", "s", "Hi"))) == 1
-
-
-# -- what is kept alive ------------------------------------------------------------------------------------------------
-
-
-def alive(runs: list[weakref.ref[Any]]) -> int:
-    gc.collect()
-    return sum(run() is not None for run in runs)
-
-
-def test_chained_turns_keep_nothing() -> None:
-    """500 turns, each started in on_completed of the one before, keep no earlier run alive."""
-    ends, over = Ends(), threading.Event()
-    chained = runner("Hello.", ends=ends)
-    left = [500]
-
-    def turn() -> None:
-        left[0] -= 1
-        if left[0] < 0:
-            over.set()
-        else:
-            chained.run_async("me", f"s{left[0]}", "Hi").subscribe(None, None, turn)
-
-    turn()
-    assert over.wait(60)
-    workers.end_idle()
-    assert (len(ends.runs), alive(ends.runs)) == (500, 0)
-
-
-@pytest.mark.parametrize("how", ["subscribe", "run", "break", "async", "start", "dispose"])
-def test_an_ended_run_is_not_kept(how: str) -> None:
-    """Nothing keeps an ended run alive: no idle worker, no deadline, no bridge, however it was taken."""
-    ends = Ends()
-    plain = runner(PARTS, ends=ends)
-    _take(how, plain)
-    ends.kind()
-    for _ in range(200):
-        if not alive(ends.runs):
-            break
-        threading.Event().wait(0.005)  # the worker is on its way to its rest
-    assert alive(ends.runs) == 0
-    assert any(thread.name.startswith("rxagent-worker") for thread in threading.enumerate())
-
-
-def _take(how: str, plain: Runner) -> None:
-    if how == "subscribe":
-        Seen().of(plain.run_async("me", "s", "Hi", SSE)).wait()
-    elif how == "run":
-        list(plain.run("me", "s", "Hi", SSE))
-    elif how == "break":
-        for _ in plain.run("me", "s", "Hi", SSE):
-            break
-    elif how == "async":
-        asyncio.run(_last(plain))
-    elif how == "start":
-        assert plain.start("me", "s", "Hi", SSE).wait(LIMIT) is not None
-    else:
-        handle = plain.start("me", "s", "Hi", SSE)
-        handle.dispose()
-        assert handle.wait(LIMIT) is not None
-
-
-async def _last(plain: Runner) -> None:
-    await plain.run_async("me", "s", "Hi", SSE)
-
-
-def test_grace_of_an_ended_run() -> None:
-    """The grace of a run that has left in time keeps neither the timer's thread nor `quiesce` waiting."""
-    started, ends = threading.Event(), Ends()
-    working = runner([lambda _: started.set(), gate(threading.Event())], ends=ends)
-    handle = working.start("me", "s", "Hi", RunConfig(cancel_grace_period=30))
-    assert started.wait(LIMIT)
-    handle.dispose()
-    assert handle.wait(LIMIT) is not None
-    quiesce()
-    assert not any(thread.name == "rxagent-timer" for thread in threading.enumerate())
-
-
-# -- fork --------------------------------------------------------------------------------------------------------------
-
-FORK = """
-    import asyncio, os, sys, threading
-    from rxagent.agents import LlmAgent
-    from rxagent.invocation import RunConfig
-    from rxagent.runner import Runner
-    from rxagent.testing import ScriptedModel, call
-
-    async def work() -> str:
-        "Work."
-        await asyncio.sleep(0)
-        return "done"
-
-    def runner():
-        turns = [[call("work")], ["a", "b", "c"]]
-        return Runner(LlmAgent(name="agent", model=ScriptedModel(*turns, repeat_last=True), tools=[work]))
-
-    def all_of_it(name):
-        one = runner()
-        assert len(list(one.run("me", name, "Hi"))) == 3
-        for _ in one.run("me", name + "2", "Hi", RunConfig(streaming_mode="sse")):
-            break
-        handle = one.start("me", name + "3", "Hi")
-        handle.dispose()
-        assert handle.wait(5) is not None
-        async def main():
-            return await one.run_async("me", name + "4", "Hi")
-        assert asyncio.run(main()) is not None
-
-    all_of_it("parent")
-    names = sorted(thread.name.rstrip("0123456789") for thread in threading.enumerate())
-    assert {"rxagent-worker-", "rxagent-timer", "rxagent-reaper", "rxagent-loop"} <= set(names), names
-    child = os.fork()
-    if not child:
-        try:
-            all_of_it("child")
-            os._exit(0)
-        except BaseException as error:
-            print(repr(error), file=sys.stderr)
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
-    all_of_it("parent again")
-    print("child", status)
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_fork() -> None:
-    """A forked child of a process with warm workers, timer, reaper and loop runs agents, and so does its parent."""
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(FORK)], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.stdout.strip() == "child 0", done.stderr
