@@ -162,7 +162,7 @@ class ModelTurn:
         fields = {name: value for name in _COPIED if (value := getattr(response, name)) is not None}
         content: Content | None = fields.get("content")
         if content is not None:
-            fields["content"] = content = self._ids.assigned(content)
+            fields["content"] = content = self._ids.assigned(content, partial=bool(response.partial))
             tools = self._tools()
             long_running = {
                 call.id
