@@ -13,7 +13,7 @@ from reactivex import Observable
 from rxagent.errors import ConfigError
 from rxagent.events import Content, Event
 from rxagent.invocation import CallbackContext, InvocationContext
-from rxagent.plugins import first
+from rxagent.plugins import first, wrong_answer
 from rxagent.streams import CancelScope, Emit, Work
 
 from .callbacks import Callback, OneOrMany, callbacks
@@ -121,8 +121,15 @@ class BaseAgent(ABC):
         return parent.derived(agent=self, branch=branch)
 
     def _before(self, ctx: InvocationContext, emit: Emit[Event], scope: CancelScope) -> bool:
-        """Run the before-agent callbacks; True when they have answered in the agent's place."""
-        return self._call("before_agent_callback", self.before_agent_callbacks, ctx, emit, scope)
+        """Run the before-agent callbacks; True when the agent is skipped.
+
+        It is when they have answered in its place, or have written state and ended the run (ADK Java); and when the
+        run was ended before the agent began.
+        """
+        if ctx.end_invocation:
+            return True
+        event = self._call("before_agent_callback", self.before_agent_callbacks, ctx, emit, scope)
+        return event is not None and (event.content is not None or ctx.end_invocation)
 
     def _after(self, ctx: InvocationContext, emit: Emit[Event], scope: CancelScope) -> None:
         self._call("after_agent_callback", self.after_agent_callbacks, ctx, emit, scope)
@@ -134,29 +141,36 @@ class BaseAgent(ABC):
         ctx: InvocationContext,
         emit: Emit[Event],
         scope: CancelScope,
-    ) -> bool:
+    ) -> Event | None:
+        """Ask the plugins, then the agent's own callbacks; emits, and returns, the event that comes of it."""
         plugins = ctx.invocation.plugins
         if not own and not plugins.hooks(hook):
-            return False
+            return None
         callback_context = CallbackContext(ctx, scope=scope)
         content = plugins.first(hook, scope, callback_context)
         if content is None:
             content = first(own, scope, callback_context)
-        if content is not None or callback_context.state.has_delta() or callback_context.actions.artifact_delta:
-            emit(
-                Event(
-                    invocation_id=ctx.invocation_id,
-                    author=self.name,
-                    branch=ctx.branch,
-                    content=None
-                    if content is None
-                    else Content.model(content)
-                    if isinstance(content, str)
-                    else content,
-                    actions=callback_context.actions.copied(),
-                )
-            )
-        return content is not None
+        if content is not None:
+            content = _content(hook, content)
+        elif not (callback_context.state.has_delta() or callback_context.actions.artifact_delta):
+            return None
+        event = Event(
+            invocation_id=ctx.invocation_id,
+            author=self.name,
+            branch=ctx.branch,
+            content=content,
+            actions=callback_context.actions.copied(),
+        )
+        emit(event)
+        return event
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
+
+
+def _content(hook: str, answer: object) -> Content:
+    if isinstance(answer, str):
+        return Content.model(answer)
+    if not isinstance(answer, Content):
+        raise wrong_answer(hook, answer, "a Content or a text")
+    return answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
-from rxagent.errors import ConfigError
+from rxagent.plugins import check_hook
 
 __all__ = ["Callback", "OneOrMany", "callbacks"]
 
@@ -14,11 +14,10 @@ OneOrMany: TypeAlias = Callback | Iterable[Callback] | None
 
 
 def callbacks(name: str, given: OneOrMany) -> tuple[Callback, ...]:
-    """A tuple of functions. Raises ConfigError for what cannot be called."""
+    """A tuple of functions. Raises ConfigError for what cannot be called with the arguments of this callback."""
     if given is None:
         return ()
-    many = (given,) if callable(given) else tuple(given)
+    many = (given,) if callable(given) or not isinstance(given, Iterable) else tuple(given)
     for one in many:
-        if not callable(one):
-            raise ConfigError(f"{name} takes a function or a list of functions, not {type(one).__name__}")
+        check_hook(name, one)
     return many

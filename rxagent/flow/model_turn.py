@@ -9,7 +9,7 @@ from typing import Any, Final, cast, final
 from rxagent.events import Content, Event, EventActions, Part
 from rxagent.invocation import CallbackContext, InvocationContext
 from rxagent.models import LlmRequest, LlmResponse
-from rxagent.plugins import first
+from rxagent.plugins import first, wrong_answer
 from rxagent.streams import CancelScope, Emit, pull
 from rxagent.tools import BaseTool
 
@@ -136,15 +136,19 @@ class ModelTurn:
             return response
         if response.partial and not replaced.partial:
             replaced = replaced.model_copy(update={"partial": True})
-        return cast(LlmResponse, replaced)
+        return replaced
 
-    def _first(self, hook: str, callbacks: Any, *more: Any) -> Any:
+    def _first(self, hook: str, callbacks: Any, *more: Any) -> LlmResponse | None:
         plugins = self._context.invocation.plugins
         if not callbacks and not plugins.hooks(hook):
             return None
         context = CallbackContext(self._context, self._actions, self._scope)
         answer = plugins.first(hook, self._scope, context, *more)
-        return first(callbacks, self._scope, context, *more) if answer is None else answer
+        if answer is None:
+            answer = first(callbacks, self._scope, context, *more)
+        if answer is not None and not isinstance(answer, LlmResponse):
+            raise wrong_answer(hook, answer, "an LlmResponse")
+        return answer
 
     # -- its events ----------------------------------------------------------------------------------------------------
 

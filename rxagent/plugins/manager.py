@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any
 
 from rxagent.errors import ConfigError
 from rxagent.streams import CancelScope, drop, guarded, settle
 
 from .base import BasePlugin
+from .hooks import HOOKS, check_hook
 
 __all__ = ["PluginManager", "first"]
-
-_HOOKS: Final = tuple(name for name in vars(BasePlugin) if name.startswith(("on_", "before_", "after_")))
 
 
 def first(hooks: Sequence[Callable[..., Any]], scope: CancelScope, *args: Any) -> Any:
@@ -31,18 +30,21 @@ def first(hooks: Sequence[Callable[..., Any]], scope: CancelScope, *args: Any) -
 class PluginManager:
     """The plugins of a runner, by hook: a hook that no plugin overrides costs nothing.
 
-    Raises ConfigError for two plugins of one name.
+    Raises ConfigError for two plugins of one name, for what is no plugin, and for a hook with the wrong parameters.
     """
 
     def __init__(self, plugins: Iterable[BasePlugin] = ()) -> None:
         self.plugins = tuple(plugins)
-        names = [plugin.name for plugin in self.plugins]
+        names = [_name(plugin) for plugin in self.plugins]
         for name in names:
             if names.count(name) > 1:
                 raise ConfigError(f"Plugin with name {name!r} already registered; give each plugin a name of its own")
         self._hooks: dict[str, tuple[Callable[..., Any], ...]] = {
-            hook: tuple(getattr(plugin, hook) for plugin in self.plugins if _overrides(plugin, hook)) for hook in _HOOKS
+            hook: tuple(getattr(plugin, hook) for plugin in self.plugins if _overrides(plugin, hook)) for hook in HOOKS
         }
+        for hook, methods in self._hooks.items():
+            for method in methods:
+                check_hook(hook, method)
 
     def hooks(self, name: str) -> tuple[Callable[..., Any], ...]:
         """The bound methods of the plugins that override this hook."""
@@ -74,3 +76,13 @@ class PluginManager:
 
 def _overrides(plugin: BasePlugin, hook: str) -> bool:
     return getattr(type(plugin), hook) is not getattr(BasePlugin, hook) or hook in vars(plugin)
+
+
+def _name(plugin: object) -> str:
+    if not isinstance(plugin, BasePlugin):
+        what = f"the class {plugin.__name__}" if isinstance(plugin, type) else f"a {type(plugin).__name__}"
+        raise ConfigError(f"{what} is no plugin; give an object of a subclass of BasePlugin")
+    name = getattr(plugin, "name", None)
+    if not isinstance(name, str):
+        raise ConfigError(f"a {type(plugin).__name__} has no name; call super().__init__(name) in its __init__")
+    return name
