@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         LocalModel,
     )
     from .plugins import BasePlugin
-    from .runner import App, RunHandle, Runner
+    from .runner import AgentTool, App, RunHandle, Runner
     from .sessions import BaseSessionService, InMemorySessionService, Session, SqliteSessionService
     from .streams import CancelScope, EventStream, Single, SingleEmitter, Stopped, set_on_dropped_error
     from .tools import BaseTool, BaseToolset, FunctionTool, LongRunningFunctionTool
@@ -44,7 +44,7 @@ _HOMES = {
         "LocalModel",
     ),
     "plugins": ("BasePlugin",),
-    "runner": ("App", "RunHandle", "Runner"),
+    "runner": ("AgentTool", "App", "RunHandle", "Runner"),
     "sessions": ("BaseSessionService", "InMemorySessionService", "Session", "SqliteSessionService"),
     "streams": ("CancelScope", "EventStream", "Single", "SingleEmitter", "Stopped", "set_on_dropped_error"),
     "tools": ("BaseTool", "BaseToolset", "FunctionTool", "LongRunningFunctionTool"),
@@ -54,6 +54,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __version__ = "0.1.0"
 
 __all__ = [
+    "AgentTool",
     "App",
     "BaseAgent",
     "BaseArtifactService",

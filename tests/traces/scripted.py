@@ -15,6 +15,7 @@ from rxagent.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, Sequen
 from rxagent.events import Event, new_event_id
 from rxagent.models import BaseLlm, FunctionDeclaration, LlmRequest, LlmResponse
 from rxagent.plugins import BasePlugin
+from rxagent.runner import AgentTool
 from rxagent.sessions import InMemorySessionService
 from rxagent.streams import Blocking, CancelScope, Single, Stopped
 from rxagent.tools import BaseTool, FunctionTool, exit_loop
@@ -317,6 +318,12 @@ def greet(who: str, title: str | None = None) -> str:
 
 def make_tool(recorder: Recorder, declared: Any, models: Callable[[str, str], BaseLlm]) -> BaseTool:
     kind = declared.get("kind", "function")
+    if kind == "agent_tool":
+        return AgentTool(
+            make_agent(recorder, declared["agent"], models),
+            skip_summarization=bool(declared.get("skip_summarization")),
+            include_plugins=bool(declared.get("include_plugins")),
+        )
     if kind == "exit_loop":
         return FunctionTool(exit_loop)
     if kind in ("function", "long_running"):
