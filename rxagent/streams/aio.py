@@ -227,7 +227,6 @@ def _submit(
     Returns a cancel for any thread: the task ends when its own cleanup has, not at the cancel.
     """
     ledger = current_ledger.get()
-    context = contextvars.copy_context()
     tasks: list[asyncio.Task[T]] = []
     cancelled: list[bool] = []
     loop = _reserve(at, ledger)
@@ -254,7 +253,7 @@ def _submit(
             end(None, asyncio.CancelledError())
             return
         try:
-            tasks.append(loop.create_task(context.run(make), context=context))
+            tasks.append(loop.create_task(make()))
         except Exception as error:  # the maker raised, or made no coroutine
             end(None, error)
         else:
@@ -266,7 +265,7 @@ def _submit(
             loop.call_soon_threadsafe(lambda: tasks and tasks[0].cancel())
 
     try:
-        loop.call_soon_threadsafe(begin)
+        loop.call_soon_threadsafe(begin)  # in a copy of this context, and so the task
     except RuntimeError as error:
         end(None, error)
     return cancel

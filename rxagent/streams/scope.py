@@ -37,22 +37,25 @@ class CancelScope:
     `cancel` runs the callbacks on the calling thread and never waits for the work that it stops.
     """
 
-    __slots__ = ("_callbacks", "_leave_parent", "_reasons")
+    __slots__ = ("_callbacks", "_leave_parent", "_parent", "_reasons")
 
     def __init__(self) -> None:
         self._reasons: list[str] = []  # list.append decides which of two simultaneous reasons is the first
         self._callbacks: dict[object, Callable[[], object]] = {}
         self._leave_parent: Callable[[], None] = _nothing
+        self._parent: CancelScope | None = None  # asked, too: its callbacks reach the children one after the other
 
     @property
     def reason(self) -> str | None:
         """Why it was cancelled; None while it was not."""
-        return self._reasons[0] if self._reasons else None
+        if self._reasons:
+            return self._reasons[0]
+        return None if self._parent is None else self._parent.reason
 
     @property
     def is_cancelled(self) -> bool:
         """True from the first `cancel` on, for good."""
-        return bool(self._reasons)
+        return self.reason is not None
 
     def cancel(self, reason: str = "disposed") -> None:
         """Set the flag and run the callbacks, the newest first. A later call changes nothing.
@@ -60,7 +63,7 @@ class CancelScope:
         A callback that raises goes to `on_dropped_error`; the others run all the same.
         """
         if not self._reasons:
-            self._reasons.append(reason)
+            self._reasons.append(self.reason or reason)
         while True:
             try:
                 _, callback = self._callbacks.popitem()
@@ -76,7 +79,7 @@ class CancelScope:
         """Run `callback` once on cancel, at once when that was earlier. Returns what takes it back."""
         key = object()
         self._callbacks[key] = callback
-        if self._reasons and self._callbacks.pop(key, None) is not None:
+        if self.is_cancelled and self._callbacks.pop(key, None) is not None:
             _run(callback)
 
         def take_back() -> None:
@@ -87,6 +90,7 @@ class CancelScope:
     def child(self) -> CancelScope:
         """A scope that is cancelled with this one; `detach()` it when its work has ended."""
         scope = CancelScope()
+        scope._parent = self
         scope._leave_parent = self.on_cancel(lambda: scope.cancel(self.reason or "disposed"))
         return scope
 
@@ -94,10 +98,13 @@ class CancelScope:
         """Part from the parent: its cancel no longer reaches this scope, and neither holds the other."""
         leave, self._leave_parent = self._leave_parent, _nothing
         leave()
+        reason, self._parent = self.reason, None
+        if reason is not None and not self._reasons:
+            self._reasons.append(reason)  # what was seen once stays
 
     def check(self) -> None:
         """Raise Stopped when cancelled."""
-        if self._reasons:
+        if self.is_cancelled:
             raise Stopped(self)
 
     def wait(self, inbox: SimpleQueue[T], timeout: float | None = None) -> T | None:
@@ -121,7 +128,7 @@ class CancelScope:
         self.wait(SimpleQueue(), seconds)
 
     def __repr__(self) -> str:
-        return f"<CancelScope {'cancelled: ' + self._reasons[0] if self._reasons else 'open'}>"
+        return f"<CancelScope {f'cancelled: {self.reason}' if self.is_cancelled else 'open'}>"
 
 
 def _nothing() -> None: ...

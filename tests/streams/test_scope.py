@@ -100,6 +100,24 @@ def test_children() -> None:
     assert parent.child().reason == "all"
 
 
+def test_children_are_cancelled_when_the_first_callback_runs() -> None:
+    """No callback and no waiter finds a child that is not cancelled yet, however deep."""
+    parent = CancelScope()
+    child = parent.child()
+    grandchild, left = child.child(), child.child()
+    found: list[str | None] = []
+
+    def look() -> None:
+        found.extend((child.reason, grandchild.reason))
+        left.detach()
+        grandchild.cancel("own")
+
+    parent.on_cancel(look)
+    parent.cancel("all")
+    assert found == ["all", "all"]
+    assert (grandchild.reason, left.reason) == ("all", "all")
+
+
 def test_detached_scopes_do_not_hold_each_other() -> None:
     """After detach neither scope keeps the other alive."""
 
