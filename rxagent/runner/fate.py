@@ -20,6 +20,7 @@ class Token:
 
     @property
     def is_taken(self) -> bool:
+        """True once somebody has it."""
         return not self._left
 
     def take(self) -> bool:
@@ -47,6 +48,7 @@ class Fate:
 
     @property
     def is_decided(self) -> bool:
+        """True from the first decision on, for good."""
         return bool(self._votes)
 
     def decide(self, outcome: Outcome) -> bool:

@@ -49,6 +49,7 @@ class RunHandle:
 
     @property
     def invocation_id(self) -> str:
+        """The run's id; its events carry it."""
         return self._run.invocation.id
 
     @property

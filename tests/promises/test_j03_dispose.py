@@ -91,7 +91,9 @@ def test_dispose_does_not_wait_for_the_work() -> None:
     runner = runner_of([call("tool"), "never"], tools=[as_tool(work)], plugins=[ends])
     consumer = Consumer().of(runner.run_async(USER, "s", "Hi"))
     assert work.entered.wait(5)
+    begun = time.perf_counter()
     consumer.dispose()
+    assert time.perf_counter() - begun < 0.5
     assert not work.left.is_set()
     assert not ends.outcomes
     work.opened.set()

@@ -18,7 +18,7 @@ from rxagent.plugins import BasePlugin
 from rxagent.runner import Runner
 from rxagent.sessions import InMemorySessionService, SqliteSessionService
 from rxagent.testing.scripted_model import ScriptedModel, call, gate
-from tests.runner.driving import SSE, USER, Consumer, blocks, log, put, runner_of, said
+from tests.runner.driving import SSE, USER, Consumer, Gate, blocks, log, put, runner_of, said
 
 
 class Overlap:
@@ -103,15 +103,17 @@ def test_sessions_do_not_wait_for_each_other() -> None:
 @pytest.mark.promise("J16", "threads")
 def test_the_key_is_app_user_session() -> None:
     """The same session id of another user or another app is another session, with a turn of its own."""
-    service, held = InMemorySessionService(), threading.Event()
-    holding = runner_of([[gate(held), "Done."]], service=service)
-    Consumer().of(holding.run_async(USER, "s", "Hi"))
+    service, held = InMemorySessionService(), Gate()
+    holding = runner_of([[held, "Done."]], service=service)
+    first = Consumer().of(holding.run_async(USER, "s", "Hi"))
+    assert held.entered.wait(5)
     other_app = Runner(holding.agent, app_name="other", session_service=service)
     holding.agent.model = ScriptedModel("Done.", repeat_last=True)  # type: ignore[attr-defined]
     assert said(holding.run("somebody else", "s", "Hi")) == ["agent: Done."]
     assert said(other_app.run(USER, "s", "Hi")) == ["agent: Done."]
-    held.set()
-    holding.close()
+    assert first.ends == []
+    held.opened.set()
+    first.wait()
 
 
 # -- never a wait for oneself ------------------------------------------------------------------------------------------

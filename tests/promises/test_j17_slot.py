@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import reactivex as rx
 
-from rxagent.invocation import InvocationContext
+from rxagent.invocation import InvocationContext, RunConfig
 from rxagent.plugins import BasePlugin
 from rxagent.sessions import InMemorySessionService, SqliteSessionService
 from rxagent.testing.scripted_model import ScriptedModel, gate
-from tests.runner.driving import SSE, USER, Consumer, Ends, Gate, blocks, log, runner_of, said, watch
+from tests.runner.driving import SSE, USER, Consumer, Ends, Gate, blocks, log, runner_of, said, watch, within
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -81,18 +81,38 @@ def test_left_while_it_begins(service: Any, method: str) -> None:
 
 
 @pytest.mark.promise("J17")
+def test_left_while_it_begins_and_past_its_grace(service: Any) -> None:
+    """A turn that the store hands to a run which has long ended is given back at once."""
+    storing, ends = Gate(), Ends()
+    first_call = iter([storing])
+    watch(service, "open_run", lambda *_: next(first_call, int)())
+    runner = runner_of(ScriptedModel("Next.", repeat_last=True), service=service, plugins=[ends])
+    first = Consumer().of(runner.run_async(USER, "s", "Hi", RunConfig(cancel_grace_period=0)))
+    assert storing.entered.wait(5)
+    first.dispose()
+    assert ends.next().kind == "disposed"
+    assert said(runner.run(USER, "s", "Again")) == ["agent: Next."]
+    storing.opened.set()
+    assert within(lambda: runner.leftovers() == [])
+    assert said(runner.run(USER, "s", "Again")) == ["agent: Next."]
+    assert said(log(runner)) == ["user: Again", "agent: Next."] * 2
+
+
+@pytest.mark.promise("J17")
 def test_left_before_it_starts() -> None:
     """A subscription that is left before its start has come leaves nothing in the runner, and no turn."""
-    runner = runner_of(ScriptedModel("Next.", repeat_last=True))
+    ends = Ends()
+    runner = runner_of(ScriptedModel("Next.", repeat_last=True), plugins=[ends])
 
     def later(_: Any, __: Any) -> Any:
         handle = runner.run_async(USER, "s", "never").subscribe()
         handle.dispose()
+        assert ends.next().kind == "disposed"
+        assert within(lambda: "0 runs" in repr(runner))
 
     rx.scheduler.CurrentThreadScheduler.singleton().schedule(later)
     assert said(runner.run(USER, "s", "Hi")) == ["agent: Next."]
-    runner.close()
-    assert "0 runs" in repr(runner)
+    assert within(lambda: "0 runs" in repr(runner))
     assert said(log(runner)) == ["user: Hi", "agent: Next."]
 
 

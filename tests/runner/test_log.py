@@ -357,6 +357,39 @@ def test_on_event_that_raises() -> None:
     assert said(log(runner)) == WHOLE[:2]
 
 
+def test_left_inside_after_run() -> None:
+    """A run that is left inside its after-run hook stores nothing more, also not what hooks wrote to the state."""
+
+    class Leaves(Ends):
+        def after_run_callback(self, ctx: Any) -> None:
+            ctx.invocation.pending_state["mood"] = "good"
+            consumer.dispose()
+
+    ends = Leaves()
+    runner = runner_of(plugins=[ends])
+    consumer = Consumer()
+    consumer.of(runner.run_async(USER, "s", "Hi"))
+    assert ends.next().kind == "disposed"
+    assert said(log(runner)) == ["user: Hi", "agent: Hello."]
+    assert consumer.ends == []
+
+
+def test_state_of_run_hooks() -> None:
+    """What run-level hooks write goes out with the next event; what is left at the end, in one event of its own."""
+
+    class Writes(Ends):
+        def before_run_callback(self, ctx: Any) -> None:
+            ctx.invocation.pending_state["first"] = 1
+
+        def after_run_callback(self, ctx: Any) -> None:
+            ctx.invocation.pending_state["last"] = 2
+
+    runner = runner_of(plugins=[Writes()])
+    consumer = Consumer().of(runner.run_async(USER, "s", "Hi")).wait()
+    assert [event.actions.state_delta for event in consumer.events] == [{"first": 1}, {"last": 2}]
+    assert [event.author for event in log(runner)] == ["user", "agent", "agent"]
+
+
 def test_seals_are_not_counted_as_saved(tmp_path: Path) -> None:
     """`events_saved` counts the run's own final events: not the user's, not the seals, not the partials."""
     ends = Ends()
