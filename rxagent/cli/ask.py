@@ -3,44 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rxagent.events import Event
 from rxagent.invocation import Outcome, RunConfig
 from rxagent.runner import Runner
 from rxagent.sessions import BaseSessionService, GetSessionConfig, Session
 
+from .interrupt import ctrl_c_cancels
 from .options import APP_NAME
 
 __all__ = ["Asked", "ask", "load_session"]
 
-_STOP_WAIT = 6.0  # seconds; a little more than the grace of a stopped run
+_STOP_WAIT: Final = 6.0  # seconds; a little more than the grace of a stopped run
 
 
 class Asked(NamedTuple):
-    """How a question went. saved: the events that it left in the log; read only when it was interrupted."""
+    """How a question went. saved: the events that it left in the log; read only when it was stopped.
+
+    outcome: None when it was stopped and some of its work still runs.
+    """
 
     outcome: Outcome | None
-    interrupted: bool
+    is_stopped: bool
     saved: list[Event]
 
 
 def ask(runner: Runner, user: str, session: str, text: str, show: Callable[[Event], None]) -> Asked:
-    """Ask, and show each event. Ctrl-C disposes the run and is reported, not raised.
+    """Ask, and show each event. Ctrl-C disposes the run, which is reported and not raised; a second one raises.
 
     Raises what the run ends with.
     """
-    before = load_session(runner.session_service, user, session)
-    run = runner.start(user, session, text, RunConfig(streaming_mode="sse"))
-    try:
+    with ctrl_c_cancels() as scope:
+        before = load_session(runner.session_service, user, session)
+        run = runner.start(user, session, text, RunConfig(streaming_mode="sse"))
+        scope.on_cancel(run.dispose)
         with run:
             for event in run:
+                if scope.is_cancelled:
+                    break
                 show(event)
-    except KeyboardInterrupt:
         outcome = run.wait(timeout=_STOP_WAIT)
-        after = load_session(runner.session_service, user, session, after_seq=before.last_seq if before else 0)
+        if outcome is not None and outcome.kind != "disposed":
+            for event in run:  # Ctrl-C came when it had ended already
+                show(event)
+            return Asked(outcome, False, [])
+        after = load_session(runner.session_service, user, session, after_seq=before.last_seq if before else None)
         return Asked(outcome, True, after.events if after else [])
-    return Asked(run.wait(timeout=_STOP_WAIT), False, [])
 
 
 def load_session(

@@ -16,15 +16,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from rxagent.agents import LlmAgent
 from rxagent.errors import RxAgentError
 from rxagent.invocation import RunConfig
 from rxagent.models.local import LocalModel
-from rxagent.models.request import GenerateContentConfig
 from rxagent.runner import Runner
 from rxagent.sessions import SqliteSessionService
 
 from .answer import AnswerWriter
+from .assistant import assistant
 from .exits import DONE, FAILED, INTERRUPTED, pipe_closed
 from .options import APP_NAME, USER_ID
 from .screen import Screen, open_screen
@@ -32,10 +31,9 @@ from .screen import Screen, open_screen
 __all__ = ["main"]
 
 _SESSION: Final = "demo"
-_QUESTION: Final = "What is water made of? Answer in one sentence."
+_QUESTION: Final = "What is the capital of France?"
 _LONG_QUESTION: Final = "Tell me a long story about a lighthouse."
 _ENOUGH: Final = 20  # pieces of the long answer, a piece being about a token
-_MOST_TOKENS: Final = 400
 
 
 def main() -> int:
@@ -63,8 +61,7 @@ def main() -> int:
 def _demo(db: str, screen: Screen) -> int:
     began = time.monotonic()
     service = SqliteSessionService(db)
-    config = GenerateContentConfig(temperature=0, seed=1, max_output_tokens=_MOST_TOKENS)
-    agent = LlmAgent(name="assistant", model=LocalModel(), generate_content_config=config)
+    agent = assistant(LocalModel())
     try:
         with Runner(agent, app_name=APP_NAME, session_service=service) as runner:
             screen.line("1. The local model answers; the answer is saved in a SQLite file.\n")

@@ -50,10 +50,10 @@ def _counted(events: Iterable[Event]) -> list[str]:
     """What the events hold: messages, answers, calls, results."""
     counts: Counter[str] = Counter()
     for event in events:
-        counts["call"] += len(event.function_calls)
-        counts["result"] += len(event.function_responses)
         if event.text:
             counts["message" if event.author == "user" else "answer"] += 1
+        counts["call"] += len(event.function_calls)
+        counts["result"] += len(event.function_responses)
     return ["your message" if noun == "message" else _number(n, noun) for noun, n in counts.items() if n]
 
 

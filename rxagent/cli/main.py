@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -36,6 +37,7 @@ exit codes:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (the process's own, without one); returns the exit code."""
     arguments = _parser().parse_args(argv)
+    logging.getLogger("rxagent.run").addHandler(logging.NullHandler())  # the shell itself says how a run ended
     try:
         code: int = arguments.command(arguments)
     except UsageError as error:

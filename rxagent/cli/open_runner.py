@@ -10,6 +10,7 @@ from rxagent.agents import BaseAgent, LlmAgent
 from rxagent.runner import Runner
 from rxagent.sessions import BaseSessionService, InMemorySessionService, SqliteSessionService
 
+from .assistant import assistant
 from .load import load_agent
 from .options import APP_NAME
 from .pick_model import pick_model
@@ -35,7 +36,7 @@ def open_runner(arguments: argparse.Namespace) -> Iterator[Runner]:
 
 def _agent(arguments: argparse.Namespace) -> BaseAgent:
     if arguments.agent is None:
-        return LlmAgent(name="assistant", model=pick_model(arguments))
+        return assistant(pick_model(arguments))
     agent = load_agent(arguments.agent)
     is_named = bool(arguments.model or arguments.base_url)
     if isinstance(agent, LlmAgent) and (is_named or not agent.model):

@@ -62,10 +62,10 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         "--model",
         metavar="NAME",
         help='model to ask: a name that the server knows, "local", or the path of a .gguf file '
-        "(RXAGENT_MODEL; the agent's own; local)",
+        "(the agent's own, then RXAGENT_MODEL, then local)",
     )
     parser.add_argument(
         "--base-url",
         metavar="URL",
-        help="chat-completions server, such as http://127.0.0.1:8000/v1 (RXAGENT_BASE_URL, OPENAI_BASE_URL)",
+        help="chat-completions server, such as http://127.0.0.1:8000/v1 (RXAGENT_BASE_URL, then OPENAI_BASE_URL)",
     )

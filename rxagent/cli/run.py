@@ -57,10 +57,12 @@ def _run(arguments: argparse.Namespace) -> int:
     screen = open_screen()
     writer = AnswerWriter(screen)
     show: Callable[[Event], None] = _print_json if arguments.json else writer.show
-    with open_runner(arguments) as runner:
-        asked = ask(runner, arguments.user, arguments.session, arguments.text, show)
-    screen.end_line()
-    if asked.interrupted:
+    try:
+        with open_runner(arguments) as runner:
+            asked = ask(runner, arguments.user, arguments.session, arguments.text, show)
+    finally:
+        screen.end_line()
+    if asked.is_stopped:
         screen.note(stop_in_words(asked.saved, writer.unsaved))
         return INTERRUPTED
     if asked.outcome is not None and asked.outcome.kind not in ("completed", "paused"):

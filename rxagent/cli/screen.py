@@ -13,7 +13,7 @@ __all__ = ["PlainScreen", "Screen", "open_screen"]
 def open_screen() -> Screen:
     """With colours when stdout is a terminal and rich is installed, else plain."""
     if sys.stdout.isatty() and importlib.util.find_spec("rich") is not None:
-        from .rich_screen import RichScreen
+        from .screen_rich import RichScreen
 
         return RichScreen()
     return PlainScreen()

@@ -68,7 +68,7 @@ def _list(arguments: argparse.Namespace) -> int:
     finally:
         service.close()
     if not sessions:
-        screen.note(f"{arguments.db} holds no sessions of {arguments.app!r}.")
+        screen.note(f"{arguments.db} holds no sessions of app {arguments.app!r}; --app NAME looks at another.")
         return DONE
     rows = [(one.id, one.user_id, str(one.last_seq), _when(one.last_update_time)) for one in sessions]
     screen.table(("session", "user", "events", "changed"), rows)

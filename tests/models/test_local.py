@@ -197,6 +197,16 @@ def _until(condition: Any) -> None:
         tick.wait(0.001)
 
 
+def test_an_answer_without_a_limit_of_its_own_ends_all_the_same() -> None:
+    """The small weights may never find an end: a request without a limit gets the server's."""
+    assert _parameters().most_tokens is not None
+    with servers.lease(_parameters()._replace(most_tokens=5), CancelScope()) as server:
+        asked = server.client.generate_content(_ask("Tell me a long story about the sea."), True)
+        last = list(pull(asked, CancelScope()))[-1]
+    assert last.usage_metadata is not None
+    assert (last.finish_reason, last.usage_metadata.candidates_token_count) == ("MAX_TOKENS", 5)
+
+
 def test_a_server_that_died_is_started_anew() -> None:
     """A server that was killed costs the calls it had; the next call starts another."""
     with servers.lease(_parameters(), CancelScope()) as server:
