@@ -23,7 +23,7 @@ _USER: Final = "tmp-user"
 _SESSION: Final = "tool"
 _REQUEST: Final = {
     "type": "object",
-    "properties": {"request": {"type": "string", "description": "What the agent is asked."}},
+    "properties": {"request": {"type": "string"}},
     "required": ["request"],
 }
 
@@ -100,7 +100,7 @@ class AgentTool(BaseTool):
                 return "", "The argument 'request' is missing. Call the tool again with corrected arguments."
             return str(request), None
         try:
-            return json.dumps(schema.check(dict(args)), ensure_ascii=False), None
+            return json.dumps(schema.check(dict(args)), ensure_ascii=False, separators=(",", ":")), None
         except ValueError as error:
             return "", f"The arguments do not fit: {error}. Call the tool again with corrected arguments."
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from rxagent.agents import find_agent_to_run
 from rxagent.artifacts.blobs import without_blobs
-from rxagent.errors import SessionNotFoundError, UsageError
+from rxagent.errors import SessionNotFoundError, UnknownCallError, UsageError
 from rxagent.events import Content, Event, EventActions, Part
 from rxagent.flow.digest import take_digest
 from rxagent.flow.sealing import seal_events
+from rxagent.invocation import Invocation
 from rxagent.sessions import Session
 from rxagent.streams import settle
 
@@ -51,6 +52,7 @@ def open_session(run: Run, log: RunLog) -> bool:
         actions=EventActions(state_delta=invocation.take_pending_state()),
     )
     invocation.digest = take_digest(run.spec.key, invocation.session.events)
+    _refuse_orphans(invocation, user_event)
 
     def opening() -> list[Event]:
         unanswered = invocation.digest.calls_to_seal(invocation.session.events, user_event)
@@ -64,6 +66,18 @@ def open_session(run: Run, log: RunLog) -> bool:
         return True
     run.store(Event(invocation_id=invocation.id, author="model", content=answer))
     return False
+
+
+def _refuse_orphans(invocation: Invocation, message: Event) -> None:
+    """Raise UnknownCallError for an answer to no call of the session; nothing was written."""
+    if not message.function_responses:
+        return
+    invocation.digest.follow(invocation.session.events)
+    for response in message.function_responses:
+        if not response.id:
+            raise UnknownCallError("A function response id is required; give the id of the call that it answers")
+        if response.id not in invocation.digest.call_ids:
+            raise UnknownCallError(f"No call with the id {response.id!r} in this session; answer one that it has")
 
 
 def _load(run: Run) -> Session:

@@ -8,7 +8,7 @@ from typing import Any
 from rxagent.events import EventActions, Part
 from rxagent.streams import Single, SingleEmitter
 
-from .recorder import Recorder
+from .recorder import NULL, Recorder
 from .views import DeclaredError
 
 __all__ = ["NOTHING", "Env", "pick", "run"]
@@ -124,7 +124,7 @@ def _do(name: str, argument: Any, env: Env) -> tuple[bool, Any]:
             if key in env.state:
                 del env.state[key]
     elif name == "read_state":
-        recorder.add("read_state", env.lane, key=argument, value=env.state.get(argument, ABSENT))
+        recorder.add("read_state", env.lane, key=argument, value=env.state.get(argument, NULL))
     elif name == "set_actions":
         _set_actions(env.actions, argument)
     elif name == "replace_actions":
@@ -143,9 +143,6 @@ def _do(name: str, argument: Any, env: Env) -> tuple[bool, Any]:
     else:
         raise AssertionError(f"unknown operation: {name}")
     return False, None
-
-
-ABSENT: Any = {"absent": True}
 
 
 def _set_actions(actions: EventActions, fields: dict[str, Any]) -> None:

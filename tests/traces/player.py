@@ -145,7 +145,9 @@ class _Playing:
     def _prepare(self) -> None:
         for declared in self.scenario.get("sessions", [{}]):
             user, id = declared.get("user_id", "u"), declared.get("session_id", "s")
-            session: Any = self.sessions.create_session(APP, user, declared.get("state"), id)
+            state = declared.get("state", {})
+            kept = {key: value for key, value in state.items() if not key.startswith("temp:")}
+            session: Any = self.sessions.create_session(APP, user, kept, id)
             for event in declared.get("events", []):
                 self.sessions.append_event(session, Event.model_validate(event))
             for name, part in declared.get("artifacts", {}).items():
@@ -176,7 +178,7 @@ class _Playing:
                 declared.get("session_id", "s"),
                 content_of(self._resolved(declared["new_message"])),
                 _config(declared.get("run_config", {})),
-                state_delta=declared.get("state_delta"),
+                state_delta={**self._temporary(declared), **declared.get("state_delta", {})},
             )
         except Exception as error:
             run.error, run.end = error, "threw"
@@ -186,6 +188,17 @@ class _Playing:
             run.stream = self.runs[declared["same_stream_as"]].stream
         with self.recorder.subscribing():
             run.handle.disposable = run.stream.subscribe(run)
+
+    def _temporary(self, run: Any) -> dict[str, Any]:
+        """The `temp:` keys of the session's declared state: no session keeps them here, so that a run brings them."""
+        key = (run.get("user_id", "u"), run.get("session_id", "s"))
+        return {
+            name: value
+            for declared in self.scenario.get("sessions", [])
+            if (declared.get("user_id", "u"), declared.get("session_id", "s")) == key
+            for name, value in declared.get("state", {}).items()
+            if name.startswith("temp:")
+        }
 
     def _resolved(self, value: Any) -> Any:
         """`$call:NAME#K` is the id of the K-th call of NAME in the log of session u/s, from 0."""

@@ -11,7 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Gate", "Recorder"]
+__all__ = ["NULL", "Gate", "Recorder"]
+
+NULL: Any = object()
+"""JSON's null as a field's value; None leaves the field out."""
 
 Entry = dict[str, Any]
 
@@ -61,7 +64,7 @@ class Recorder:
 
     def add(self, type: str, lane: str = "", **fields: Any) -> None:
         """One entry; fields that are None are left out. Triggers that match it run here, synchronously."""
-        entry = {"t": type, **{key: value for key, value in fields.items() if value is not None}, "_lane": lane}
+        entry = {"t": type, **{key: _plain(value) for key, value in fields.items() if value is not None}, "_lane": lane}
         if type != "step":
             with self._subscribing:
                 pass
@@ -103,6 +106,10 @@ class Recorder:
             still = not _others_run() and len(self.timeline) == seen
             seen = len(self.timeline)
             calm = calm + 1 if still else 0
+
+
+def _plain(value: Any) -> Any:
+    return None if value is NULL else value
 
 
 def matches(entry: Entry, pattern: Entry) -> bool:

@@ -420,14 +420,22 @@ class _Custom(BaseAgent):
     def run_async_impl(self, ctx: Any) -> Observable[Event]:
         lane, recorder = self._recorder.lane_of(self.name), self._recorder
 
+        over: list[bool] = []
+
+        def ended() -> None:
+            if not over:
+                recorder.add("custom_disposed", lane, agent=self.name)
+
         def pieces() -> Iterator[Observable[Event]]:
             recorder.add("custom_started", lane, agent=self.name)
             for operation in self._operations:
                 ((kind, argument),) = operation.items()
+                over[:] = [True] if kind == "raise" else []
                 yield self._piece(kind, argument, ctx)
+            over.append(True)
             recorder.add("custom_completed", lane, agent=self.name)
 
-        return rx.defer(lambda _: rx.concat_with_iterable(pieces()))
+        return rx.defer(lambda _: rx.concat_with_iterable(pieces())).pipe(ops.finally_action(ended))
 
     def _piece(self, kind: str, argument: Any, ctx: Any) -> Observable[Event]:
         if kind == "emit":
