@@ -135,15 +135,20 @@ def test_a_time_limit_of_asyncio(world: World) -> None:
 
 
 @pytest.mark.promise("J4", "break")
-def test_break_in_asyncio(world: World) -> None:
-    """Breaking out of `async for`, and closing the iterator, disposes the run."""
+@pytest.mark.parametrize("closing", [True, False], ids=["closed", "dropped"])
+def test_break_in_asyncio(world: World, closing: bool) -> None:
+    """Breaking out of `async for` disposes the run, when the iterator is closed and when it is only dropped."""
 
     async def main() -> None:
         events = world.runner.stream(USER, "s", "Hi", SSE)
         async for event in events:
             assert event.text == "Once "
             break
-        await events.aclose()  # type: ignore[attr-defined]
+        if closing:
+            await events.aclose()  # type: ignore[attr-defined]
+        del events
+        gone = world.server.wait_requests()[0].wait_gone
+        assert await asyncio.to_thread(gone) is not None  # while the loop still runs
 
     asyncio.run(main())
     world.is_left()

@@ -14,6 +14,7 @@ import reactivex as rx
 from reactivex import operators as ops
 
 from rxagent.errors import UsageError
+from rxagent.invocation import RunConfig
 from rxagent.plugins import BasePlugin
 from rxagent.runner import Runner
 from rxagent.sessions import InMemorySessionService, SqliteSessionService
@@ -172,11 +173,53 @@ class Hook(BasePlugin):
 @pytest.mark.parametrize("wait", WAITS)
 @pytest.mark.parametrize(
     "where",
-    ["tool", "before_agent_callback", "before_run_callback", "on_event_callback", "after_run_callback", "on_next"],
+    [
+        "tool",
+        "before_agent_callback",
+        "before_model_callback",
+        "before_run_callback",
+        "on_user_message_callback",
+        "on_event_callback",
+        "after_run_callback",
+        "on_run_end",
+        "on_next",
+    ],
 )
 def test_a_wait_for_oneself_is_refused(where: str, wait: Wait) -> None:
     """A blocking wait for a run of the same session, inside a run of it, raises UsageError instead of hanging."""
     _reentrant(where, wait, "s", refused=True)
+
+
+@pytest.mark.promise("J16", "reentrant")
+@pytest.mark.parametrize("mode", ["sequential", "parallel_subscribe"])
+@pytest.mark.parametrize("kind", ["plain", "coroutine", "thread"])
+def test_a_wait_for_oneself_in_every_kind_of_tool(kind: str, mode: Any) -> None:
+    """Also on the workers of parallel tools, on the loop of a coroutine, and on a thread that it awaits."""
+    refused: list[BaseException] = []
+
+    def wait() -> None:
+        try:
+            list(runner.run(USER, "s", "inner"))
+        except UsageError as error:
+            refused.append(error)
+
+    def plain() -> None:
+        """Work."""
+        wait()
+
+    async def coroutine() -> None:
+        """Work."""
+        wait()
+
+    async def thread() -> None:
+        """Work."""
+        await asyncio.to_thread(wait)
+
+    runner = runner_of([[call(kind), call(kind)], ["Done."]], tools=[plain, coroutine, thread])
+    config = RunConfig(tool_execution_mode=mode)
+    assert Consumer().of(runner.run_async(USER, "s", "outer", config)).wait().ends == ["completed"]
+    assert len(refused) == 2
+    assert [block[0] for block in blocks(log(runner))] == ["user: outer"]
 
 
 @pytest.mark.promise("J16", "reentrant")
@@ -203,7 +246,7 @@ def _reentrant(where: str, wait: Wait, session: str, *, refused: bool) -> None:
         inner() if where == "tool" else None
         return "done"
 
-    hooks = [Hook(where, inner)] if where.endswith("_callback") else []
+    hooks = [Hook(where, inner)] if where.endswith(("_callback", "_end")) else []
     turns: list[Any] = [[call("tool")], ["Done."], ["Done."], ["Done."]]
     if where == "on_error":
         turns[1] = ValueError("broken")
