@@ -52,7 +52,7 @@ def pick(declared: Any, n: int) -> list[Any]:
 
 
 def run(operations: list[Any], env: Env) -> Any:
-    """Do the operations up to the first that ends it: a value, NOTHING, or a Single of either; raises what is raised."""
+    """Do the operations up to the first that ends it: a value, NOTHING, or a Single of either; or it raises."""
     for index, operation in enumerate(operations):
         ((name, argument),) = operation.items()
         if name == "wait":

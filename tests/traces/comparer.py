@@ -7,7 +7,7 @@ from typing import Any
 
 from .views import ID
 
-__all__ = ["Comparer"]
+__all__ = ["Comparer", "symbolised"]
 
 _SYMBOL = re.compile(r"\$[eic]\d+")
 
@@ -71,3 +71,22 @@ class Comparer:
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 300 else f"{text[:300]}..."
+
+
+def symbolised(trace: dict[str, Any]) -> dict[str, Any]:
+    """The trace with symbols for its generated ids, numbered as they appear."""
+    symbols: dict[str, str] = {}
+
+    def symbol(match: re.Match[str]) -> str:
+        kind = {"adk-": "c", "e-": "i"}.get(match.group(1) or "", "e")
+        number = 1 + sum(name[1] == kind for name in symbols.values())
+        return symbols.setdefault(match.group(), f"${kind}{number}")
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, str):
+            return ID.sub(symbol, value)
+        if isinstance(value, list):
+            return [walk(item) for item in value]
+        return {walk(key): walk(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+    return {part: walk(trace[part]) for part in sorted(trace, key=lambda name: name != "timeline")}

@@ -6,65 +6,50 @@ import copy
 import re
 from typing import Any
 
-from .comparer import Comparer
+from .comparer import Comparer, symbolised
 from .player import play
 
-__all__ = ["compared"]
+__all__ = ["compared", "differing", "played"]
 
 _PARTS = ("timeline", "runs", "log", "state", "requests")
 
 
-def compared(file: Any) -> list[str]:
-    """Play the file's scenario; every difference between what came and what rxagent promises."""
-    scenario, expected, actual = file["scenario"], copy.deepcopy(file["trace"]), play(file["scenario"])
-    _forgive_completions(expected, actual)
-    expected, actual = _without_java(expected), _without_java(actual)
-    unordered = expected.get("unordered", [])
-    if "timeline" in unordered:
-        actual["timeline"] = _by_lane(actual["timeline"])
-    else:
-        actual["timeline"] = [_without_lane(entry) for entry in actual["timeline"]]
+def compared(file: Any, ours: Any = None) -> list[str]:
+    """Play the file's scenario; every difference between what came and what is promised.
+
+    ours: the parts in which rxagent means to differ, as they are to be.
+    """
+    expected, actual = played(file)
+    expected.update(ours or {})
     comparer = Comparer()
     for part in _PARTS:
         comparer.compare(expected.get(part), actual[part], part)
     return comparer.differences
 
 
-def _schema(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_schema(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    kept = {key: _schema(item) for key, item in value.items() if key != "title"}
-    return {**kept, "type": kept["type"].lower()} if isinstance(kept.get("type"), str) else kept
+def differing(file: Any) -> dict[str, Any]:
+    """The parts in which what came is not what ADK Java did, with ids as symbols."""
+    expected, actual = played(file)
+    actual = symbolised(actual)
+    parts: dict[str, Any] = {}
+    for part in _PARTS:
+        comparer = Comparer()
+        comparer.compare(expected.get(part), actual[part], part)
+        if comparer.differences:
+            parts[part] = actual[part]
+    return parts
 
 
-_BUILT_IN = frozenset({"transfer_to_agent", "exit_loop", "set_model_response"})
-
-
-def _own_words(instruction: str) -> str:
-    """The instruction with the passage about other agents cut down to their names."""
-    theirs = re.search(
-        r"\n\n\nYou have a list of other agents.*?function are (.*?)\.\n(.*?)(\n\n|$)", instruction, re.S
-    )
-    ours = re.search(r"Other agents can take over.*?No other names are known than (.*?)\.(.*)", instruction, re.S)
-    for found in (theirs, ours):
-        if found is not None:
-            start = instruction[: found.start()].rstrip()
-            parent = " and a parent" if "parent" in found.group(2) else ""
-            return f"{start} <may hand over to {found.group(1)}{parent}>"
-    return instruction
-
-
-def _by_lane(timeline: list[Any]) -> dict[str, list[Any]]:
-    lanes: dict[str, list[Any]] = {}
-    for entry in timeline:
-        lanes.setdefault(entry["_lane"], []).append(_without_lane(entry))
-    return lanes
-
-
-def _without_lane(entry: Any) -> Any:
-    return {key: value for key, value in entry.items() if key != "_lane"}
+def played(file: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The trace of ADK Java, and rxagent's of this moment, in one form."""
+    _scenario, expected, actual = file["scenario"], copy.deepcopy(file["trace"]), play(file["scenario"])
+    _forgive_completions(expected, actual)
+    expected, actual = _without_java(expected), _without_java(actual)
+    if "timeline" in expected.get("unordered", []):
+        actual["timeline"] = _by_lane(actual["timeline"])
+    else:
+        actual["timeline"] = [_without_lane(entry) for entry in actual["timeline"]]
+    return expected, actual
 
 
 def _forgive_completions(expected: Any, actual: Any) -> None:
@@ -112,3 +97,40 @@ def _without_java(value: Any) -> Any:
     if "class" in plain and isinstance(plain.get("message"), str):
         plain["message"] = plain["message"].rstrip(".")
     return plain
+
+
+def _schema(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_schema(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {key: _schema(item) for key, item in value.items() if key != "title"}
+    return {**kept, "type": kept["type"].lower()} if isinstance(kept.get("type"), str) else kept
+
+
+_BUILT_IN = frozenset({"transfer_to_agent", "exit_loop", "set_model_response"})
+
+
+def _own_words(instruction: str) -> str:
+    """The instruction with the passage about other agents cut down to their names."""
+    theirs = re.search(
+        r"\n\n\nYou have a list of other agents.*?function are (.*?)\.\n(.*?)(\n\n|$)", instruction, re.S
+    )
+    ours = re.search(r"Other agents can take over.*?No other names are known than (.*?)\.(.*)", instruction, re.S)
+    for found in (theirs, ours):
+        if found is not None:
+            start = instruction[: found.start()].rstrip()
+            parent = " and a parent" if "parent" in found.group(2) else ""
+            return f"{start} <may hand over to {found.group(1)}{parent}>"
+    return instruction
+
+
+def _by_lane(timeline: list[Any]) -> dict[str, list[Any]]:
+    lanes: dict[str, list[Any]] = {}
+    for entry in timeline:
+        lanes.setdefault(entry["_lane"], []).append(_without_lane(entry))
+    return lanes
+
+
+def _without_lane(entry: Any) -> Any:
+    return {key: value for key, value in entry.items() if key != "_lane"}
