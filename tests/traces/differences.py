@@ -23,6 +23,7 @@ BRANCH: Final = "an agent as a tool runs on a worker of its own, so that the cal
 END: Final = "end_invocation ends the run: no other agent starts (A11)"
 GRANDCHILD: Final = "only a direct sub-agent's escalation ends a parallel agent (ADK Java 1.11)"
 ORPHAN: Final = "an answer to no call is refused, and nothing is stored (J31)"
+COMPACTION: Final = "compaction never parts a call from its response, nor drops an open one"
 FINISHED: Final = "when one of several calls fails, what had finished is answered; Java drops it"
 
 DIFFERENCES: Final[dict[str, str]] = {
@@ -67,6 +68,8 @@ DIFFERENCES: Final[dict[str, str]] = {
     "i05_end_invocation_on_context": END,
     "i07_end_invocation_before_agent": END,
     "i08_end_invocation_before_agent_state": END,
+    "i17_tail_retention_splits_pair": COMPACTION,
+    "i18_sliding_window_over_open_call": f"{COMPACTION}; the run goes on, to where the summariser's script ends",
     "j01_after_first_event": f"{STOPPED}; {SEALED}",
     "j02_mid_stream": STOPPED,
     "j03_mid_stream_then_call": STOPPED,

@@ -89,7 +89,7 @@ class _Run:
 class _Playing:
     def __init__(self, scenario: Any) -> None:
         self.scenario = scenario
-        self.recorder = Recorder(_lanes(scenario["agent"], ""))
+        self.recorder = Recorder(_lanes(scenario["agent"], ""), bool(scenario.get("spread_clock")))
         self.sessions = LoggingSessions(self.recorder, scenario.get("session_service", {}))
         self._models: dict[str, BaseLlm] = {}
         agent = make_agent(self.recorder, scenario["agent"], self._model)
