@@ -25,11 +25,13 @@ __all__ = [
     "ModelAnswerError",
     "ModelConnectError",
     "ModelConnectTimeoutError",
+    "ModelEmptyAnswerError",
     "ModelError",
     "ModelFirstByteTimeoutError",
     "ModelHttpError",
     "ModelIdleTimeoutError",
     "ModelProtocolError",
+    "ModelRequestError",
     "ModelStreamTruncatedError",
     "ModelTimeoutError",
     "ModelTlsError",
@@ -191,6 +193,21 @@ class ModelStreamTruncatedError(ModelProtocolError):
     def __init__(self, message: str, *, text: str = "") -> None:
         super().__init__(message)
         self.text = text
+
+
+class ModelEmptyAnswerError(ModelProtocolError):
+    """Raised when an answer ends well and says nothing: no text, no reasoning, no call."""
+
+
+class ModelRequestError(ModelError):
+    """Raised when a request holds what the model's server cannot take: a kind of input, or an option.
+
+    what: the kind (`image`, `audio`, `file`) or the option's name.
+    """
+
+    def __init__(self, message: str, *, what: str) -> None:
+        super().__init__(message)
+        self.what = what
 
 
 class LocalModelError(ModelError):
