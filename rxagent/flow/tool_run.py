@@ -77,10 +77,11 @@ class ToolRun:
                 result = self._first("on_tool_error_callback", self._agent.on_tool_error_callbacks, error)
                 if result is None:
                     raise error
+            result = _in_a_dict(result)
             replaced = self._first("after_tool_callback", self._agent.after_tool_callbacks, result)
         finally:
             self.scope.detach()
-        self._finish(result if replaced is None else replaced)
+        self._finish(result if replaced is None else _in_a_dict(replaced))
 
     def stop(self) -> None:
         """Tell a call that has not ended that nobody waits for it any more."""
@@ -105,8 +106,8 @@ class ToolRun:
             return None
         return Part(function_response=Response(id=self.call.id, name=self.call.name, response=self.result or {}))
 
-    def _finish(self, result: Any) -> None:
-        self.result = result if result is None or result.__class__ is dict else to_result(result)
+    def _finish(self, result: dict[str, Any]) -> None:
+        self.result = result
         self.has_ended = True
 
     def _first(self, hook: str, callbacks: Any, *more: Any) -> Any:
@@ -114,3 +115,7 @@ class ToolRun:
         plugins = self.context.invocation_context.invocation.plugins
         answer = plugins.first(hook, self.scope, *args)
         return first(callbacks, self.scope, *args) if answer is None else answer
+
+
+def _in_a_dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else to_result(value)
