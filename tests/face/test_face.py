@@ -31,6 +31,7 @@ from .preludes import (
     story_runner,
     tool_names,
     wants,
+    with_callbacks,
 )
 
 
@@ -129,6 +130,23 @@ def test_5_tools() -> None:
     assert answers[2].response == {"status": "done", "export_id": answers[2].id}
     assert sorted(exports.rows) == [(answers[2].id, f"7-{chunk}") for chunk in range(3)]
     assert events[-1].text == "Done."
+
+
+def test_7_callbacks_and_plugins() -> None:
+    """A before-agent callback stops the run from inside; the plugin is told of each run's end, and of its usage."""
+    charged: list[tuple[str, int]] = []
+    with scripted([["Working."]]) as server:
+        namespace = with_callbacks(lambda user, usage: charged.append((user, usage.llm_calls)))
+        run(face_block("7"), namespace)
+        with namespace["runner"] as runner:
+            first = [event.text for event in runner.run("me", "s1", "Hi")]
+            second = list(runner.run("me", "s1", "Stop", state_delta={"stop_requested": True}))
+            stored = runner.session_service.get_session("support", "me", "s1").events
+        assert len(server.requests) == 1
+    assert first == ["Working."]
+    assert [(event.author, event.text) for event in second] == [("support", "Stopped at your request.")]
+    assert stored[-1].id == second[0].id
+    assert charged == [("me", 1), ("me", 0)]
 
 
 def test_11_testing() -> None:
