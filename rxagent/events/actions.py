@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, AliasChoices, ConfigDict, Field
 
 from .content import Content
-from .value import Milliseconds, Value
+from .value import Milliseconds, Value, own_copy
 
 __all__ = ["EventActions", "EventCompaction", "ToolConfirmation"]
 
@@ -100,44 +100,49 @@ class EventActions(Value):
         """
         fields: dict[str, Any] = {}
         for one in actions:
-            for name, value in one:
-                if value is None:
-                    continue
+            for name, value in _present(one):
                 have = fields.get(name)
                 if have is None:
-                    fields[name] = _own(value)
+                    fields[name] = own_copy(value)
                 elif name == "state_delta":
                     _merge_deep(have, value)
                 elif name == "end_of_agent":
                     fields[name] = have or value
                 elif name in _MAPS:
-                    have.update(_own(value))
+                    have.update(own_copy(value))
                 elif name == "deleted_artifact_ids":
                     have.extend(item for item in value if item not in have)
                 else:
-                    fields[name] = _own(value)
+                    fields[name] = own_copy(value)
         return cls(**fields)
 
     def copied(self) -> EventActions:
         """A copy whose maps and lists, on every level, are its own."""
         copy = self.model_copy()
         fields = copy.__dict__
-        for name, value in fields.items():
-            if value.__class__ is dict or value.__class__ is list:
-                fields[name] = _own(value)
+        for name in (*_GROWING, "agent_state"):
+            value = fields[name]
+            if value is not None:
+                fields[name] = own_copy(value) if value else value.copy()
         return copy
 
 
+def _present(actions: EventActions) -> Iterator[tuple[str, Any]]:
+    """The fields that say something, unknown ones too."""
+    for fields in (actions.__dict__, actions.__pydantic_extra__ or {}):
+        for name, value in fields.items():
+            if value or (value is not None and name not in _GROWING):
+                yield name, value
+
+
+_GROWING = (
+    "state_delta",
+    "artifact_delta",
+    "deleted_artifact_ids",
+    "requested_auth_configs",
+    "requested_tool_confirmations",
+)
 _MAPS = frozenset({"artifact_delta", "requested_auth_configs", "requested_tool_confirmations"})
-
-
-def _own(value: Any) -> Any:
-    """The value; dicts and lists, on every level, as copies."""
-    if isinstance(value, dict):
-        return {key: _own(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_own(item) for item in value]
-    return value
 
 
 def _merge_deep(target: dict[Any, Any], source: dict[Any, Any]) -> None:
@@ -148,7 +153,7 @@ def _merge_deep(target: dict[Any, Any], source: dict[Any, Any]) -> None:
             _same_keys(have, value)
             _merge_deep(have, value)
         else:
-            target[key] = _own(value)
+            target[key] = own_copy(value)
 
 
 def _same_keys(one: dict[Any, Any], other: dict[Any, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
 from pydantic.alias_generators import to_camel
 
-__all__ = ["Base64", "Milliseconds", "Value"]
+__all__ = ["Base64", "Milliseconds", "Value", "own_copy"]
 
 _set = object.__setattr__  # for a frozen copy in the making
 
@@ -42,6 +42,15 @@ def _from_base64(value: Any) -> Any:
 
 def _to_base64(value: bytes) -> str:
     return base64.b64encode(value).decode("ascii")
+
+
+def own_copy(value: Any) -> Any:
+    """The value; dicts and lists, on every level, as copies. What JSON holds shares nothing with its source then."""
+    if isinstance(value, dict):
+        return {key: own_copy(item) for key, item in value.items()} if value else {}
+    if isinstance(value, list):
+        return [own_copy(item) for item in value]
+    return value
 
 
 _URL_SAFE = str.maketrans("-_", "+/")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import random
-import uuid
 from collections import Counter
 from collections.abc import Set
 from typing import TypeAlias, final
 
-from rxagent.events import Content, Part
+from rxagent.events import Content, Part, new_event_id
 
 __all__ = ["CallIds"]
 
@@ -71,4 +69,4 @@ class CallIds:
 
 
 def _fresh() -> str:
-    return f"adk-{uuid.UUID(int=random.getrandbits(128), version=4)}"
+    return f"adk-{new_event_id()}"

@@ -23,21 +23,23 @@ from .transfer import Transfer
 
 __all__ = ["ModelTurn"]
 
-_COPIED: Final = (
-    "content",
-    "partial",
-    "turn_complete",
-    "error_code",
-    "error_message",
-    "finish_reason",
-    "usage_metadata",
-    "avg_logprobs",
-    "interrupted",
-    "grounding_metadata",
-    "custom_metadata",
-    "model_version",
-    "input_transcription",
-    "output_transcription",
+_COPIED: Final = frozenset(
+    {
+        "content",
+        "partial",
+        "turn_complete",
+        "error_code",
+        "error_message",
+        "finish_reason",
+        "usage_metadata",
+        "avg_logprobs",
+        "interrupted",
+        "grounding_metadata",
+        "custom_metadata",
+        "model_version",
+        "input_transcription",
+        "output_transcription",
+    }
 )
 
 
@@ -163,21 +165,12 @@ class ModelTurn:
         self._batches.append(batch)
 
     def _event(self, response: LlmResponse) -> Event:
-        fields = {name: value for name in _COPIED if (value := getattr(response, name)) is not None}
+        fields = {name: value for name, value in response.__dict__.items() if value is not None and name in _COPIED}
         content: Content | None = fields.get("content")
         if content is not None:
-            fields["content"] = content = self._ids.assigned(content, partial=bool(response.partial))
-            tools = self._tools()
-            long_running = {
-                call.id
-                for part in content.parts or ()
-                if (call := part.function_call) is not None
-                and call.id
-                and (tool := tools.get(call.name or "")) is not None
-                and tool.is_long_running
-            }
-            if long_running:
-                fields["long_running_tool_ids"] = frozenset(long_running)
+            fields["content"] = assigned = self._ids.assigned(content, partial=bool(response.partial))
+            if assigned is not content and (long_running := self._long_running(assigned)):
+                fields["long_running_tool_ids"] = long_running
         context = self._context
         return Event(
             invocation_id=context.invocation_id,
@@ -185,6 +178,18 @@ class ModelTurn:
             branch=context.branch,
             actions=self._actions.copied(),
             **fields,
+        )
+
+    def _long_running(self, content: Content) -> frozenset[str]:
+        """The ids of its calls that pause by design."""
+        tools = self._tools()
+        return frozenset(
+            call.id
+            for part in content.parts or ()
+            if (call := part.function_call) is not None
+            and call.id
+            and (tool := tools.get(call.name or "")) is not None
+            and tool.is_long_running
         )
 
     def _said(self, text: str) -> Event:
@@ -255,7 +260,7 @@ class _Whole:
         if response.partial:
             if content is not None:
                 self._role = self._role or content.role
-                self._parts.extend(part for part in content.parts or () if part.text)
+                self._parts += [part for part in content.parts or () if part.text]
             return response
         if self._parts and (content is None or not any(_has_payload(part) for part in content.parts or ())):
             response = response.model_copy(update={"content": self._content()})

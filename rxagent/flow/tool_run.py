@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any, final
 
 from rxagent.errors import ToolError
 from rxagent.events import FunctionCall, Part
 from rxagent.events import FunctionResponse as Response
+from rxagent.events.value import own_copy
 from rxagent.invocation import InvocationContext, ToolContext
 from rxagent.plugins import first
 from rxagent.streams import CancelScope, Single
@@ -44,7 +44,7 @@ class ToolRun:
         self.call = call
         self.scope = scope.child()
         self.context = ToolContext(context, call.id or "", self.scope)
-        self.args: dict[str, Any] = deepcopy(call.args or {})  # hooks and tool may edit it; the log must not follow
+        self.args: dict[str, Any] = own_copy(call.args or {})  # hooks and tool may edit it; the log must not follow
         self.tool = tools.get(call.name or "")
         self.result: dict[str, Any] | None = None
         self.has_ended = False

@@ -30,6 +30,8 @@ def refuse_self_wait(run: Run) -> bool:
 
     True while it waits for its turn: the run before it may come to wait for this code.
     """
+    if run.turn != "new" and not inside.get() and not serving.get():
+        return False  # the usual taker is outside of all runs
     around = live(inside) | live(serving)
     if run in around:
         raise UsageError("this code is part of the run that it waits for; subscribe instead of waiting")

@@ -14,8 +14,11 @@ _late_log = logging.getLogger("rxagent.late")
 
 def report(invocation: Invocation, outcome: Outcome) -> None:
     """Log how the run ended, on the logger `rxagent.run`; the fields stand on the record under their own names."""
+    level = logging.WARNING if outcome.kind == "failed" else logging.INFO
+    if not _log.isEnabledFor(level):
+        return
     _log.log(
-        logging.WARNING if outcome.kind == "failed" else logging.INFO,
+        level,
         "run %s of session %s: %s",
         invocation.id,
         invocation.session_id,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import random
 import threading
 import time
-import uuid
 from collections.abc import AsyncIterator, Iterable, Mapping
 from types import TracebackType
 from typing import Any
@@ -13,7 +11,7 @@ from typing import Any
 from rxagent.agents import BaseAgent
 from rxagent.artifacts import BaseArtifactService, InMemoryArtifactService
 from rxagent.errors import ConfigError, NotResumableError
-from rxagent.events import Content, Event
+from rxagent.events import Content, Event, new_event_id
 from rxagent.events.content import Message
 from rxagent.invocation import RunConfig
 from rxagent.plugins import BasePlugin, PluginManager
@@ -161,7 +159,7 @@ class Runner:
 
     def new_invocation_id(self) -> str:
         """A fresh id for a run (ADK's prefix)."""
-        return f"e-{uuid.UUID(int=random.getrandbits(128), version=4)}"
+        return f"e-{new_event_id()}"
 
     def register(self, run: Run) -> None:
         """A run of this runner was subscribed."""

@@ -39,7 +39,9 @@ def as_single(value: Any) -> Single[Any]:
 
 def settle(value: Any, scope: CancelScope) -> Any:
     """The value itself, waited for when it is deferred; a cancel of `scope` leaves the wait by Stopped."""
-    return as_single(value).blocking_get(scope) if is_deferred(value) else value
+    if value is None or value.__class__ is list or not is_deferred(value):  # the usual answers of hooks and services
+        return value
+    return as_single(value).blocking_get(scope)
 
 
 def _last_of(source: Observable[Any]) -> Single[Any]:

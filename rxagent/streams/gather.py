@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar, final
 from reactivex import Observable
 
 from .scope import CancelScope
+from .single import Single
 
 __all__ = ["Gather"]
 
@@ -50,10 +51,18 @@ class Gather(Generic[T]):
         self._scope.check()
         index, inbox = self._added, self._inbox
         self._added += 1
-        handle = single.subscribe(
-            lambda value: inbox.put((index, value, None)), lambda error: inbox.put((index, None, error))
-        )
-        self._pending[index] = self._scope.on_cancel(handle.dispose)
+
+        def on_value(value: T) -> None:
+            inbox.put((index, value, None))
+
+        def on_error(error: Exception) -> None:
+            inbox.put((index, None, error))
+
+        if isinstance(single, Single):
+            dispose = single.begin(on_value, on_error)
+        else:
+            dispose = single.subscribe(on_value, on_error).dispose
+        self._pending[index] = self._scope.on_cancel(dispose)
         return index
 
     @property

@@ -208,6 +208,20 @@ class Single(Observable[T]):
             return value  # type: ignore[no-any-return]
         raise value
 
+    def begin(self, on_success: Callable[[T], object], on_error: Callable[[Exception], object]) -> Callable[[], None]:
+        """Start at once on this thread, for blocking code: it has no chain to be linked first. Returns the dispose."""
+        emitter = SingleEmitter[T](_Taker(on_success, on_error))  # type: ignore[arg-type]  # all that an emitter calls
+        self._begin(emitter)
+        return emitter.dispose
+
+    def _begin(self, emitter: SingleEmitter[T]) -> None:
+        if emitter.is_disposed:
+            return
+        try:
+            self._start(emitter)
+        except Exception as error:
+            emitter.on_error(error)
+
     def __await__(self) -> Generator[Any, None, T]:
         """Await the value; cancelling the task disposes."""
         from .aio import awaitable  # aio knows Single
@@ -218,14 +232,18 @@ class Single(Observable[T]):
         self, observer: abc.ObserverBase[T], scheduler: abc.SchedulerBase | None = None
     ) -> abc.DisposableBase:
         emitter = SingleEmitter(observer)
-
-        def begin(*_: object) -> None:
-            if emitter.is_disposed:
-                return
-            try:
-                self._start(emitter)
-            except Exception as error:
-                emitter.on_error(error)
-
-        CurrentThreadScheduler.singleton().schedule(begin)
+        CurrentThreadScheduler.singleton().schedule(lambda *_: self._begin(emitter))
         return Disposable(emitter.dispose)
+
+
+@final
+class _Taker(Generic[T]):
+    """An observer without a chain behind it."""
+
+    __slots__ = ("on_error", "on_next")
+
+    def __init__(self, on_next: Callable[[T], object], on_error: Callable[[Exception], object]) -> None:
+        self.on_next = on_next
+        self.on_error = on_error
+
+    def on_completed(self) -> None: ...
