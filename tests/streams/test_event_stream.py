@@ -78,11 +78,9 @@ def test_no_layer() -> None:
             given.extend((observer, scheduler))
             return Subject()
 
-    plain = Source()
-    EventStream(plain).subscribe(lambda _: None, scheduler=reactivex.scheduler.ImmediateScheduler())
-    plain.subscribe(lambda _: None)
-    assert type(given[0]) is type(given[2])
-    assert given[1] is None
+    seen: list[Any] = []
+    EventStream(Source()).subscribe(seen.append, scheduler=reactivex.scheduler.ImmediateScheduler())
+    assert (given[0]._on_next, given[1]) == (seen.append, None)
 
 
 # -- async for ---------------------------------------------------------------------------------------------------------
@@ -135,10 +133,10 @@ def test_async_close() -> None:
         items: Any = stream(play).__aiter__()
         await anext(items)
         await items.aclose()
+        assert play.end() == "stopped"
         assert [item async for item in items] == []
 
     asyncio.run(main())
-    assert play.end() == "stopped"
 
 
 def test_task_cancel() -> None:
