@@ -41,14 +41,17 @@ class CallbackContext:
 
     @property
     def agent_name(self) -> str:
+        """The agent that this is called for."""
         return self.invocation_context.agent.name
 
     @property
     def invocation_id(self) -> str:
+        """The run's id."""
         return self.invocation_context.invocation_id
 
     @property
     def user_id(self) -> str:
+        """Whose session it is."""
         return self.invocation_context.user_id
 
     @property
@@ -58,6 +61,7 @@ class CallbackContext:
 
     @property
     def run_config(self) -> RunConfig:
+        """How the run is to go."""
         return self.invocation_context.run_config
 
     @property

@@ -66,14 +66,17 @@ class InvocationContext:
 
     @property
     def invocation_id(self) -> str:
+        """The run's id."""
         return self.invocation.id
 
     @property
     def app_name(self) -> str:
+        """The app whose session it is."""
         return self.invocation.app_name
 
     @property
     def user_id(self) -> str:
+        """Whose session it is."""
         return self.invocation.user_id
 
     @property
@@ -88,14 +91,17 @@ class InvocationContext:
 
     @property
     def session_service(self) -> BaseSessionService:
+        """The log's store."""
         return self.invocation.session_service
 
     @property
     def artifact_service(self) -> BaseArtifactService | None:
+        """The store of the artifacts; None in a context that was given none."""
         return self.invocation.artifact_service
 
     @property
     def run_config(self) -> RunConfig:
+        """How the run is to go."""
         return self.invocation.run_config
 
     @property
@@ -110,6 +116,7 @@ class InvocationContext:
 
     @property
     def ledger(self) -> Ledger:
+        """The work of the run that is out."""
         return self.invocation.ledger
 
     @property

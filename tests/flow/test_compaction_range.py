@@ -61,6 +61,16 @@ def test_a_summary_opens_the_turn_that_it_hides() -> None:
     log = timed(user("q1"), said("root", "a1"), user("q2"), said("root", "a2"))
     assert sent(*log, summary(1, 3), include="none") == ["model: summary", "model: a2"]
     assert sent(*log[:2], summary(1, 2), *log[2:], include="none") == ["user: q2", "model: a2"]
+    assert sent(*log, *timed(said("root", "a3"), times=[5]), summary(3, 4), include="none") == [
+        "model: summary",
+        "model: a3",
+    ]
+
+
+def test_a_summary_of_what_an_agent_does_not_see() -> None:
+    """A summary of another branch stands before what came later."""
+    log = timed(said("other", "x", branch="p.b"), user("q"))
+    assert sent(*log, summary(1, 1), branch="p.a") == ["model: summary", "user: q"]
 
 
 def test_a_call_whose_answer_is_outside_stays() -> None:

@@ -10,7 +10,8 @@ from pydantic import BaseModel
 
 from rxagent.agents import LlmAgent
 from rxagent.errors import ConfigError
-from rxagent.events import Event
+from rxagent.events import Content, Event
+from rxagent.flow.output import saving_output
 from rxagent.flow.output_check import mismatch
 from rxagent.flow.output_schema import OutputSchema
 from rxagent.flow.output_tool import takes_schema_beside_tools
@@ -18,6 +19,7 @@ from rxagent.invocation import RunConfig
 from rxagent.models import GenerateContentConfig, LlmResponse
 from rxagent.runner import Runner
 from rxagent.testing import ScriptedModel, call, thought
+from rxagent.tools import LongRunningFunctionTool
 
 CITY = {"type": "OBJECT", "properties": {"city": {"type": "STRING"}, "n": {"type": "INTEGER"}}, "required": ["city"]}
 CITY_JSON = {
@@ -123,6 +125,29 @@ def test_unknown_fields() -> None:
     text = '{"city": "Rome", "zz": 1}'
     assert deltas(played(ScriptedModel(text), output_key="out", output_schema=CITY)) == [text]
     assert deltas(played(ScriptedModel(text), output_key="out", output_schema=City)) == [{"city": "Rome", "n": None}]
+
+
+def test_a_partial_event_is_no_answer() -> None:
+    """Not even beside a designed pause, whose event ends the turn."""
+    beside = {"parts": [{"text": "wait"}, {"functionCall": {"id": "L", "name": "t", "args": {}}}]}
+    model = ScriptedModel([LlmResponse.model_validate({"content": beside, "partial": True}), "so", call("t")], "done")
+    events = played(
+        model, output_key="out", tools=[LongRunningFunctionTool(t)], run_config=RunConfig(streaming_mode="sse")
+    )
+    saved = [event for event in events if "out" in event.actions.state_delta]
+    assert saved
+    assert not any(event.partial for event in saved)
+
+
+def test_the_event_itself_is_not_changed() -> None:
+    """The event with the answer is a new one; nobody's actions change."""
+    shown: list[Event] = []
+    agent = LlmAgent(name="root", output_key="out")
+    event = Event(author="root", content=Content.model("hi"))
+    saving_output(agent, shown.append)(event)
+    assert shown[0].actions.state_delta == {"out": "hi"}
+    assert event.actions.state_delta == {}
+    assert shown[0].id == event.id
 
 
 # -- the request -------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 import pytest
+import reactivex as rx
 
 from rxagent.agents import LlmAgent
 from rxagent.artifacts import BaseArtifactService, InMemoryArtifactService
@@ -25,6 +26,13 @@ class Singles(InMemoryArtifactService):  # type: ignore[misc]
 
     def save_artifact(self, *args: Any, **more: Any) -> Any:
         return Single.just(super().save_artifact(*args, **more))
+
+
+class Observables(InMemoryArtifactService):  # type: ignore[misc]
+    """A service that returns Observables."""
+
+    def save_artifact(self, *args: Any, **more: Any) -> Any:
+        return rx.of(super().save_artifact(*args, **more))
 
 
 def run(tool: Any, service: BaseArtifactService | None = None, **agent: Any) -> list[Event]:
@@ -136,14 +144,15 @@ def test_a_coroutine_does_not_block_its_loop(service: Any) -> None:
     assert events[1].actions.artifact_delta == {}
 
 
-def test_singles_can_be_awaited() -> None:
-    """A service that returns Singles works in coroutines, too."""
+@pytest.mark.parametrize("service", [Singles, Observables])
+def test_streams_can_be_awaited(service: Any) -> None:
+    """A service that returns Singles, or other Observables, works in coroutines, too."""
 
     async def work(tool_context: ToolContext) -> int:
         """Saves."""
         return await tool_context.asave_artifact("f", X)
 
-    assert result(run(work, Singles())) == {"result": 0}
+    assert result(run(work, service())) == {"result": 0}
 
 
 def test_a_failed_save_is_not_noted() -> None:
