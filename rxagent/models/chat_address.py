@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final, final
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
-from rxagent.errors import ConfigError, ModelProtocolError
+from rxagent.errors import ConfigError
 
 __all__ = ["Address"]
 
@@ -46,12 +46,6 @@ class Address:
         for secret in self._secrets:
             text = text.replace(secret, _HIDDEN)
         return text
-
-    def not_chat(self, what: str) -> ModelProtocolError:
-        """The error for an answer that no chat-completions server gives."""
-        return ModelProtocolError(
-            f"{self.shown} answered with {what}, not with a chat completion; check base_url (it usually ends in /v1)"
-        )
 
     def __repr__(self) -> str:
         return f"<Address {self.shown}>"

@@ -24,14 +24,12 @@ from .chat_retry import Retries, http_error
 from .limits import Limits, Timeouts
 from .request import LlmRequest
 from .response import LlmResponse
-from .sse import SseParser
 from .transport import Reply, Transport
+from .wire_body import BodyReader
 from .wire_request import request_json
-from .wire_stream import AnswerAssembly
 
 __all__ = ["ChatCompletions"]
 
-_LONGEST_BODY: Final = 32 * 2**20
 _LONGEST_ERROR: Final = 64 * 2**10
 _LATE_SECONDS: Final = 5.0  # that the usage and `[DONE]` may take after the finish, and the text of an error status
 
@@ -127,42 +125,32 @@ class ChatCompletions(BaseLlm):
         with self._transport.post(scope, self._address.url, self._address.headers, body, limits) as reply:
             if not 200 <= reply.status < 300:
                 raise http_error(reply.status, reply.headers, _error_text(reply), self._address, self.model)
-            answer = AnswerAssembly()
-            for response in self._partials(reply, answer):
+            reader = BodyReader(self._address.shown)
+            for response in _partials(reply, reader):
                 if stream:
                     yield response
-            final = answer.final()
+            final = reader.close()
             reply.finish()
         yield final
 
-    def _partials(self, reply: Reply, answer: AnswerAssembly) -> Iterator[LlmResponse]:
-        chunks = reply.chunks()
-        try:
-            head = _head(chunks)
-            if head.lstrip()[:1] in (b"{", b"["):  # a whole body, though a stream was asked for
-                answer.add_body(_whole(head, chunks))
-            elif head.lstrip()[:1] == b"<":
-                raise self._address.not_chat("a web page")
-            else:
-                yield from _streamed(head, chunks, answer, reply)
-        except (ModelConnectError, ModelTimeoutError) as error:
-            if answer.is_finished:  # what would follow is usage, no more
+
+def _partials(reply: Reply, reader: BodyReader) -> Iterator[LlmResponse]:
+    """What arrives, until the answer's end or that of the connection."""
+    try:
+        for chunk in reply.chunks():
+            yield from reader.feed(chunk)
+            if reader.is_done:
                 return
-            if isinstance(error, ModelConnectError):
-                raise ModelStreamTruncatedError(
-                    "the connection broke before the model's answer had ended; ask again", text=answer.text
-                ) from None
+            if reader.is_finished:  # what would follow is usage, no more
+                reply.end_within(_LATE_SECONDS)
+    except ModelTimeoutError:
+        if not reader.is_finished:
             raise
-
-
-def _head(chunks: Iterator[bytes]) -> bytes:
-    """The answer's beginning, up to the first byte that tells what it is."""
-    head = b""
-    for chunk in chunks:
-        head += chunk
-        if head.strip(b"\xef\xbb\xbf \t\r\n"):
-            break
-    return head.removeprefix(b"\xef\xbb\xbf")
+    except ModelConnectError:
+        if not reader.is_finished:
+            raise ModelStreamTruncatedError(
+                "the connection broke before the model's answer had ended; ask again", text=reader.text
+            ) from None
 
 
 def _error_text(reply: Reply) -> str:
@@ -171,28 +159,3 @@ def _error_text(reply: Reply) -> str:
         return reply.read(_LONGEST_ERROR).decode("utf-8", "replace")
     except ModelError:
         return ""  # the status says enough
-
-
-def _whole(head: bytes, chunks: Iterator[bytes]) -> bytes:
-    body = bytearray(head)
-    for chunk in chunks:
-        body += chunk
-        if len(body) > _LONGEST_BODY:
-            break
-    return bytes(body)
-
-
-def _streamed(head: bytes, chunks: Iterator[bytes], answer: AnswerAssembly, reply: Reply) -> Iterator[LlmResponse]:
-    parser = SseParser()
-    chunk: bytes | None = head
-    while chunk:
-        for event in parser.feed(chunk):
-            response = answer.add_data(event.data, event.event)
-            if response is not None:
-                yield response
-        if answer.is_done:
-            return
-        if answer.is_finished:
-            reply.end_within(_LATE_SECONDS)
-        chunk = next(chunks, None)
-    parser.close()

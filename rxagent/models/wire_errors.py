@@ -9,13 +9,15 @@ from pydantic_core import from_json, to_json
 
 from rxagent.errors import ModelAnswerError
 
-__all__ = ["answer_error", "error_message"]
+__all__ = ["answer_error", "error_message", "error_without_choices", "reports_error"]
 
 _BY_WORD: Final = (
     ("rate_limit", 429),
     ("quota", 429),
+    ("resource_exhausted", 429),
     ("overload", 503),
     ("unavailable", 503),
+    ("insufficient_system_resource", 503),
     ("timeout", 504),
     ("auth", 401),
     ("permission", 403),
@@ -23,19 +25,48 @@ _BY_WORD: Final = (
     ("invalid", 400),
     ("context_length", 400),
 )
+_MESSAGES: Final = ("message", "detail", "error", "msg", "status_msg", "error_message")
+
+
+def reports_error(error: object) -> bool:
+    """True for an error object that says something; `null`, `{}` and one of empty fields say that all is well."""
+    return any(map(_says, error.values())) if isinstance(error, dict) else _says(error)
+
+
+def error_without_choices(chunk: Mapping[str, Any]) -> object | None:
+    """The error in a chunk that has no choices and no `error` key; None when it is none (usage, keep-alives).
+
+    `{"object": "error", ...}` is vLLM's, `detail` FastAPI's, `errors` a gateway's, `base_resp` MiniMax's.
+    """
+    if chunk.get("errors"):
+        return {"error": chunk["errors"]}
+    if "error" in (chunk.get("object"), chunk.get("type")) or chunk.get("detail"):
+        return chunk
+    said = isinstance(chunk.get("message") or chunk.get("msg"), str)
+    if said and any(_says(chunk.get(key)) for key in ("code", "status", "status_code", "type")):
+        return chunk
+    base = chunk.get("base_resp")
+    return base if isinstance(base, dict) and base.get("status_code") else None
 
 
 def answer_error(error: object, text: str) -> ModelAnswerError:
     """The typed error for an error object inside HTTP 200; `text` is the answer's text so far."""
-    fields = error if isinstance(error, dict) else {"message": str(error)}
-    message = str(fields.get("message") or fields.get("detail") or fields.get("error") or "no message")
-    code = next((str(fields[key]) for key in ("code", "status", "type") if fields.get(key)), "")
+    if isinstance(error, list) and error:
+        error = error[0]
+    fields = error if isinstance(error, dict) else {"message": _in_words(error)}
+    inner = fields.get("error")
+    if isinstance(inner, list) and inner:
+        inner = inner[0]
+    if isinstance(inner, dict):  # wrapped twice
+        fields = {**{key: value for key, value in fields.items() if key != "error"}, **inner}
+    message = next((_in_words(fields[key]) for key in _MESSAGES if fields.get(key)), "no message")
+    code = next((_in_words(fields[key]) for key in ("code", "status", "type", "status_code") if fields.get(key)), "")
     status = _status(fields)
     return ModelAnswerError(
-        f"the model's server reported an error inside its answer ({code or status}): {message[:500]}",
+        f"the model's server reported an error inside its answer ({code[:100] or status}): {message[:500]}",
         status=status,
-        code=code,
-        body=to_json(fields, serialize_unknown=True).decode()[:2000],
+        code=code[:100],
+        body=_json(fields)[:2000],
         text=text,
     )
 
@@ -49,16 +80,32 @@ def error_message(body: str) -> str:
     if isinstance(value, list) and value:  # Google's compatibility layer wraps it in a list
         value = value[0]
     while isinstance(value, dict):
-        value = next((value[key] for key in ("error", "message", "detail", "msg") if value.get(key)), None)
-    return value if isinstance(value, str) else ""
+        value = next((value[key] for key in ("error", *_MESSAGES) if value.get(key)), None)
+    return value if isinstance(value, str) else _json(value) if value else ""
+
+
+def _says(value: object) -> bool:
+    """True for a value that is there: 0 and "0" are the code of success."""
+    return bool(value) and value not in ("0", "null", "None")
+
+
+def _in_words(value: object) -> str:
+    return value if isinstance(value, str) else _json(value)
+
+
+def _json(value: object) -> str:
+    try:
+        return to_json(value, serialize_unknown=True, inf_nan_mode="null").decode()
+    except ValueError:  # half of a character, a number without end
+        return ascii(value) if isinstance(value, str) else "(unreadable)"
 
 
 def _status(fields: Mapping[str, Any]) -> int:
     for key in ("code", "status", "status_code"):
         value = fields.get(key)
-        if isinstance(value, str) and value.isdigit():
+        if isinstance(value, str) and len(value) == 3 and value.isascii() and value.isdigit():
             value = int(value)
         if isinstance(value, int) and 100 <= value <= 599:
             return value
-    words = " ".join(str(fields.get(key) or "").lower() for key in ("code", "type", "status"))
+    words = " ".join(_in_words(fields.get(key) or "")[:100].lower() for key in ("code", "type", "status"))
     return next((status for word, status in _BY_WORD if word in words), 500)

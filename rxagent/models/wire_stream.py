@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias, final
 
-from pydantic_core import from_json
-
-from rxagent.errors import ModelError, ModelProtocolError, ModelStreamTruncatedError
-from rxagent.events import Content, Part, UsageMetadata
+from rxagent.errors import (
+    ModelEmptyAnswerError,
+    ModelError,
+    ModelProtocolError,
+    ModelStreamTruncatedError,
+)
+from rxagent.events import Content, Part
 
 from .response import LlmResponse
 from .wire_calls import CallAssembly
-from .wire_errors import answer_error
+from .wire_delta import said_in
+from .wire_errors import answer_error, error_without_choices, reports_error
+from .wire_extra import google_signature, merge_extra, with_extra
+from .wire_finish import Finish
+from .wire_partial import partial_response
+from .wire_text import TextPieces, chunk_of, text_of
+from .wire_usage import Usage
 
 __all__ = ["AnswerAssembly"]
 
 Json: TypeAlias = Mapping[str, Any]
 
-_FINISH: Final = {
-    "stop": "STOP",
-    "tool_calls": "STOP",
-    "function_call": "STOP",
-    "length": "MAX_TOKENS",
-    "content_filter": "SAFETY",
-}
-_REASONING: Final = ("reasoning_content", "reasoning")
+_DONE: Final = "[DONE]"
+_KEEP_ALIVE: Final = frozenset({"ping", "pong", "keepalive", "keep-alive", "keep_alive", "heartbeat", "processing"})
+_CHECK: Final = "check that base_url leads to a chat-completions server (it usually ends in /v1)"
 
 
 @final
@@ -37,27 +41,43 @@ class AnswerAssembly:
         chunks     t--t--t(finish)--usage--[DONE]|
         responses  p--p--p-----------------------F     p partial, F the whole
 
-    State: `open` until a finish reason or `[DONE]` has come; the last usage counts, also when it comes after both.
+    State: `open` until a finish reason or `[DONE]` has come; usage may follow the finish, nothing follows `[DONE]`.
     Tolerated, because servers do it: no role, null everywhere, no index, no id, usage in every chunk, empty
-    `choices`, `message` for `delta`, keep-alives as data. Not tolerated: an end without a finish, half a call.
+    `choices`, `message` for `delta`, keep-alives as data. Not tolerated: an end without a finish, half a call, an
+    answer that says nothing.
     """
 
-    __slots__ = ("_calls", "_done", "_finish", "_groq_usage", "_model", "_text", "_thought", "_usage")
+    __slots__ = (
+        "_calls",
+        "_choice",
+        "_done",
+        "_extra",
+        "_finish",
+        "_groq_usage",
+        "_heard",
+        "_model",
+        "_text",
+        "_thought",
+        "_usage",
+    )
 
     def __init__(self) -> None:
-        self._text: list[str] = []
-        self._thought: list[str] = []
+        self._text = TextPieces()
+        self._thought = TextPieces()
         self._calls = CallAssembly()
-        self._finish: str | None = None
+        self._finish = Finish()
         self._done = False
-        self._usage: Json | None = None
-        self._groq_usage: Json | None = None
+        self._usage = Usage()
+        self._groq_usage = Usage()
         self._model: str | None = None
+        self._choice: object = None  # the index of the choice that is read; the first one that came
+        self._heard = False  # a chunk with a choice has come
+        self._extra: dict[str, Any] = {}
 
     @property
     def text(self) -> str:
         """The text so far, without reasoning."""
-        return "".join(self._text)
+        return self._text.text
 
     @property
     def is_done(self) -> bool:
@@ -67,152 +87,200 @@ class AnswerAssembly:
     @property
     def is_finished(self) -> bool:
         """True when the answer may end here: `[DONE]` or a finish reason has come."""
-        return self._done or self._finish is not None
+        return self._done or self._finish.word is not None
 
     def add_data(self, data: str, event: str = "message") -> LlmResponse | None:
         """Take the data of one server-sent event. Returns the partial response that it makes, if any.
 
         Raises ModelAnswerError for an error object, ModelProtocolError for data that is no JSON.
         """
-        stripped = data.strip()
-        if not stripped or stripped.startswith(":"):  # a comment, sent as data
+        data = data.strip()
+        if self._done:
             return None
-        if stripped == "[DONE]":
+        if data == _DONE:
             self._done = True
             return None
         try:
-            chunk = from_json(stripped)
+            chunk = chunk_of(data)
         except ValueError:
-            raise ModelProtocolError(f"the server sent a chunk that is no JSON: {stripped[:200]!r}") from None
-        if isinstance(chunk, dict) and event == "error" and not chunk.get("error"):
-            raise answer_error(chunk, self.text)
+            self._add_no_json(data, event)
+            return None
+        if event == "error" and not (isinstance(chunk, dict) and chunk.get("error")):
+            raise self._error(chunk)
         return self._add_chunk(chunk)
+
+    def add_tail(self, data: str, event: str = "message") -> None:
+        """Take what stood at the end of the stream without an end of its own: a chunk, if it is a whole one."""
+        try:
+            chunk = _DONE if data.strip() == _DONE else chunk_of(data)
+        except ValueError:
+            return
+        if chunk == _DONE or isinstance(chunk, dict):
+            self.add_data(data, event)
 
     def add_body(self, body: bytes) -> None:
         """Take a whole answer in one JSON body, from a server that does not stream. Raises as `add_data` does."""
-        try:
-            answer = from_json(body)
-        except ValueError:
-            raise ModelProtocolError(
-                f"the server's answer is no JSON: {body[:200].decode('utf-8', 'replace')!r}; "
-                "check that base_url leads to a chat-completions server (it usually ends in /v1)"
-            ) from None
-        self._add_chunk(answer)
-        if not isinstance(answer, dict) or not answer.get("choices"):
-            raise ModelProtocolError(
-                f"the server's answer has no choices: {body[:200].decode('utf-8', 'replace')!r}; "
-                "check that base_url leads to a chat-completions server (it usually ends in /v1)"
-            )
+        text = body.decode("utf-8", "replace")
+        for answer in _answers_in(text):
+            self._add_chunk(answer)
+        if not self._heard:
+            raise ModelProtocolError(f"the server's answer has no choices: {text[:200]!r}; {_CHECK}")
         self._done = True
 
     def final(self) -> LlmResponse:
         """The whole answer, at the end of the stream.
 
-        Raises ModelStreamTruncatedError when it has not finished, or with half a call.
+        Raises ModelStreamTruncatedError when it has not finished, or with half a call; ModelEmptyAnswerError when it
+        says nothing; ModelAnswerError when the server gave an error for its end.
         """
-        if not self.is_finished:
+        finish = self._finish
+        if not self.is_finished or finish.is_broken:
+            why = f"finish_reason {finish.word!r}" if finish.is_broken else "no finish_reason and no [DONE]"
             raise ModelStreamTruncatedError(
-                "the model's answer stopped before its end (no finish_reason and no [DONE]); ask again", text=self.text
+                f"the model's answer stopped before its end ({why}); ask again", text=self.text
             )
+        if finish.is_error:
+            raise self._error({"message": f"the answer ended with finish_reason {finish.word!r}", "code": finish.word})
         try:
-            calls = self._calls.parts()
+            calls = self._calls.parts(cut=finish.is_cut)
         except ModelStreamTruncatedError as error:
             raise ModelStreamTruncatedError(str(error), text=self.text) from None
-        parts = (*_texts(self._thought, thought=True), *_texts(self._text), *calls)
+        usage = self._usage.metadata() or self._groq_usage.metadata()
+        parts = (*self._words(), *calls)
+        if not (self._text or self._thought or calls):
+            return LlmResponse(**self._nothing_said(), usage_metadata=usage, model_version=self._model)
+        lost = finish.promises_calls and not calls
         return LlmResponse(
-            content=Content(role="model", parts=parts) if parts else None,
-            finish_reason=_FINISH.get(self._finish or "stop", "OTHER"),
-            usage_metadata=_usage(self._usage or self._groq_usage),
+            content=Content(role="model", parts=parts),
+            finish_reason="MALFORMED_FUNCTION_CALL" if lost else finish.reason,
+            usage_metadata=usage,
             model_version=self._model,
         )
 
+    def _words(self) -> Iterator[Part]:
+        """Reasoning and text; what is unknown goes with the reasoning, and makes an empty one where there is none."""
+        if self._thought or self._extra:
+            yield with_extra(Part(text=self._thought.text, thought=True), self._extra)
+        if self._text:
+            yield Part(text=self._text.text, thought_signature=google_signature(self._extra))
+
+    def _nothing_said(self) -> dict[str, Any]:
+        """The fields of a response without content, which says why. Raises where the server has lost something."""
+        finish = self._finish
+        if finish.word is None or finish.promises_calls:
+            what = "announced a tool call and sent none" if finish.promises_calls else "ended without saying anything"
+            raise ModelEmptyAnswerError(f"the model's answer {what}; ask again, or try another server")
+        return {
+            "finish_reason": finish.reason,
+            "error_code": "EMPTY_ANSWER" if finish.reason == "STOP" else finish.reason,
+            "error_message": f"the model said nothing (finish_reason {finish.word!r}); ask again",
+        }
+
     # -- one chunk -----------------------------------------------------------------------------------------------------
+
+    def _add_no_json(self, data: str, event: str) -> None:
+        if event == "error":
+            raise self._error(data or "no message")
+        if not data or data.startswith(":") or data.lower() in _KEEP_ALIVE:  # a comment, sent as data
+            return
+        if event != "message" and data[0] not in "{[":  # `event: ping` and its like
+            return
+        raise ModelProtocolError(f"the server sent a chunk that is no JSON: {data[:200]!r}; ask again")
 
     def _add_chunk(self, chunk: object) -> LlmResponse | None:
         if not isinstance(chunk, dict):
+            if isinstance(chunk, list):  # Google's compatibility layer wraps errors in a list
+                for one in chunk:
+                    if isinstance(one, dict) and "error" in one:
+                        self._add_chunk(one)
             return None
-        if chunk.get("error"):
+        if "error" in chunk and reports_error(chunk["error"]):
             raise self._error(chunk["error"])
-        if isinstance(chunk.get("model"), str):
-            self._model = chunk["model"] or self._model
-        self._usage = _map(chunk.get("usage")) or self._usage
-        self._groq_usage = _map((_map(chunk.get("x_groq")) or {}).get("usage")) or self._groq_usage
+        model = chunk.get("model")
+        if model and isinstance(model, str):
+            self._model = model
+        if "usage" in chunk:
+            self._usage.add(chunk["usage"])
+        if "x_groq" in chunk and isinstance(chunk["x_groq"], dict):
+            self._add_groq(chunk["x_groq"])
         choices = chunk.get("choices")
-        choice = _map(choices[0]) if isinstance(choices, list) and choices else None
-        return self._add_choice(choice) if choice is not None and not choice.get("index") else None
+        if not choices:
+            if "choices" not in chunk and (error := error_without_choices(chunk)) is not None:
+                raise self._error(error)
+            return None
+        for choice in choices if isinstance(choices, list) else (choices,):
+            if isinstance(choice, dict) and self._is_ours(choice):
+                return self._add_choice(choice)
+        return None
+
+    def _add_groq(self, groq: Json) -> None:
+        self._groq_usage.add(groq.get("usage"))
+        if groq.get("error"):
+            raise self._error(groq["error"])
+
+    def _is_ours(self, choice: Json) -> bool:
+        """True for the choice that came first: another one (`n` above 1) would be mixed into its text."""
+        index = choice.get("index")
+        if index is None:
+            return True
+        if self._choice is None:
+            self._choice = index
+        return bool(index == self._choice)
 
     def _add_choice(self, choice: Json) -> LlmResponse | None:
-        if choice.get("error"):
+        self._heard = True
+        if "error" in choice and reports_error(choice["error"]):
             raise self._error(choice["error"])
-        parts = self._add_delta(_map(choice.get("delta")) or self._message(choice))
+        if "usage" in choice:  # Moonshot
+            self._usage.add(choice["usage"])
         finish = choice.get("finish_reason")
-        if isinstance(finish, str) and finish:
-            self._finish = finish
-        return LlmResponse(content=Content(role="model", parts=parts), partial=True) if parts else None
+        if finish is not None:
+            self._finish.add(finish)
+        delta = choice.get("delta")
+        if delta and isinstance(delta, dict):
+            return self._add_delta(delta)
+        return self._add_message(choice)
 
-    def _message(self, choice: Json) -> Json | None:
+    def _add_message(self, choice: Json) -> LlmResponse | None:
         """The whole message of a server that does not stream; a repeat of what was streamed is not taken."""
-        return None if self._text or self._calls else _map(choice.get("message"))
+        if self._text or self._calls:
+            return None
+        message = choice.get("message")
+        if isinstance(message, dict):
+            if self._thought:
+                message = {key: value for key, value in message.items() if not key.startswith("reasoning")}
+            return self._add_delta(message)
+        text = text_of(choice.get("text"))  # the form before chat
+        return self._add_delta({"content": text}) if text else None
 
-    def _add_delta(self, delta: Json | None) -> tuple[Part, ...]:
-        if delta is None:
-            return ()
-        reasoning = next((text for key in _REASONING if (text := _text(delta.get(key)))), "")
-        thought, text = _split(delta.get("content"))
-        text += _text(delta.get("refusal"))
-        reasoning += thought
-        self._calls.add(delta.get("tool_calls"))
+    def _add_delta(self, delta: Json) -> LlmResponse | None:
+        if "error" in delta and reports_error(delta["error"]):
+            raise self._error(delta["error"])
+        thought, text, extra = said_in(delta)
+        if delta.get("tool_calls"):
+            self._calls.add(delta["tool_calls"])
         if isinstance(delta.get("function_call"), dict):  # the form before `tool_calls`
             self._calls.add([{"index": 0, "function": delta["function_call"]}])
-        if reasoning:
-            self._thought.append(reasoning)
+        if extra:
+            merge_extra(self._extra, extra)
+        if thought:
+            thought = self._thought.add(thought)
         if text:
-            self._text.append(text)
-        return (*_texts([reasoning], thought=True), *_texts([text]))
+            text = self._text.add(text)
+        return partial_response(thought, text)
 
     def _error(self, error: object) -> ModelError:
         return answer_error(error, self.text)
 
 
-def _texts(pieces: list[str], *, thought: bool | None = None) -> tuple[Part, ...]:
-    text = "".join(pieces)
-    return (Part(text=text, thought=thought),) if text else ()
-
-
-def _split(content: object) -> tuple[str, str]:
-    """(reasoning, text) of a delta's content: a text, or a list of typed pieces (Mistral)."""
-    if not isinstance(content, list):
-        return "", _text(content)
-    thought, text = "", ""
-    for piece in content:
-        fields = _map(piece) or {}
-        thought += "".join(_split(fields.get("thinking")))
-        text += _text(fields.get("text"))
-    return thought, text
-
-
-def _usage(usage: Json | None) -> UsageMetadata | None:
-    if usage is None:
-        return None
-    prompt, answer = _number(usage, "prompt_tokens"), _number(usage, "completion_tokens")
-    total = _number(usage, "total_tokens")
-    return UsageMetadata(
-        prompt_token_count=prompt,
-        candidates_token_count=answer,
-        total_token_count=total if total is not None else (prompt or 0) + (answer or 0),
-        thoughts_token_count=_number(_map(usage.get("completion_tokens_details")) or {}, "reasoning_tokens"),
-        cached_content_token_count=_number(_map(usage.get("prompt_tokens_details")) or {}, "cached_tokens"),
-    )
-
-
-def _number(fields: Json, key: str) -> int | None:
-    value = fields.get(key)
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _map(value: object) -> Json | None:
-    return value if isinstance(value, dict) and value else None
+def _answers_in(text: str) -> list[Any]:
+    """The JSON value of a body; a body of one JSON object in each line has many. Raises ModelProtocolError."""
+    try:
+        return [chunk_of(text)]
+    except ValueError:
+        pass
+    try:
+        lines = [chunk_of(line) for line in text.splitlines() if line.strip() and line.strip() != _DONE]
+    except ValueError:
+        raise ModelProtocolError(f"the server's answer is no JSON: {text[:200]!r}; {_CHECK}") from None
+    return lines

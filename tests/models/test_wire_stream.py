@@ -78,8 +78,9 @@ def test_reasoning(key: str) -> None:
     ("word", "reason"),
     [
         ("stop", "STOP"),
-        ("tool_calls", "STOP"),
-        ("function_call", "STOP"),
+        ("eos", "STOP"),
+        ("tool_calls", "MALFORMED_FUNCTION_CALL"),  # there is no call
+        ("function_call", "MALFORMED_FUNCTION_CALL"),
         ("length", "MAX_TOKENS"),
         ("content_filter", "SAFETY"),
         ("whatever", "OTHER"),

@@ -1,0 +1,107 @@
+"""The body of an answer to LlmResponses: which of its forms it has, and where it ends. No I/O."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, final
+
+from rxagent.errors import ModelProtocolError
+
+from .response import LlmResponse
+from .sse import SseParser
+from .wire_stream import AnswerAssembly
+
+__all__ = ["BodyReader"]
+
+_BOM: Final = b"\xef\xbb\xbf"
+_BLANK: Final = b"\xef\xbb\xbf \t\r\n"
+_LONGEST_BODY: Final = 32 * 2**20
+
+
+@final
+class BodyReader:
+    """A push reader: `feed` it what arrives, in pieces of any size; `close` it at the end.
+
+    ::
+
+        feed      "da" "ta: ..." "data: ...finish..." "data: [DONE]"  close
+        returns         p              p                               F        p partial, F the whole
+
+    State: `head` until the first byte that tells the form, then `events` (server-sent events) or `json` (a whole body,
+    though a stream was asked for). A web page is an error at once.
+
+    where: how to name the server in errors. longest: bytes that an event, or a whole body, may have.
+    """
+
+    __slots__ = ("_answer", "_body", "_form", "_longest", "_parser", "_size", "_told", "_where")
+
+    def __init__(self, where: str = "the model's server", longest: int = _LONGEST_BODY) -> None:
+        self._answer = AnswerAssembly()
+        self._parser = SseParser(longest)
+        self._body: list[bytes] = []  # what has no form yet, or is a JSON body
+        self._size = 0
+        self._form: Literal["head", "events", "json"] = "head"
+        self._longest = longest
+        self._told = False  # an event has come
+        self._where = where
+
+    @property
+    def text(self) -> str:
+        """The answer's text so far."""
+        return self._answer.text
+
+    @property
+    def is_done(self) -> bool:
+        """True when nothing more is to be read."""
+        return self._answer.is_done
+
+    @property
+    def is_finished(self) -> bool:
+        """True when the answer may end here."""
+        return self._answer.is_finished
+
+    def feed(self, chunk: bytes) -> list[LlmResponse]:
+        """The partial responses that these bytes complete. Raises ModelError and its subclasses."""
+        if self._form == "events":
+            return self._events(chunk)
+        self._body.append(chunk)
+        self._size += len(chunk)
+        if self._size > self._longest:
+            raise ModelProtocolError(f"the server sent a body of more than {self._longest} bytes")
+        if self._form == "json" or not chunk.strip(_BLANK):
+            return []
+        head = b"".join(self._body)
+        first = head.removeprefix(_BOM).lstrip()[:1]
+        if first == b"<":
+            raise self._not_chat("a web page")
+        if first in (b"{", b"["):
+            self._form, self._body = "json", [head.removeprefix(_BOM)]
+            return []
+        self._form, self._body = "events", []
+        return self._events(head)
+
+    def close(self) -> LlmResponse:
+        """The whole answer, at the end of the body. Raises as `AnswerAssembly.final` does, and for what is none."""
+        if self._form == "json":
+            self._answer.add_body(b"".join(self._body))
+        else:
+            for event in self._parser.feed(b"\n\n"):  # a last event may lack its blank line, or its whole line end
+                self._told = True
+                self._answer.add_tail(event.data, event.event)
+            self._parser.close()
+            if not self._told and self._form == "events" and not self._answer.is_finished:
+                raise self._not_chat("no event of a stream")
+        return self._answer.final()
+
+    def _events(self, chunk: bytes) -> list[LlmResponse]:
+        responses = []
+        for event in self._parser.feed(chunk):
+            self._told = True
+            response = self._answer.add_data(event.data, event.event)
+            if response is not None:
+                responses.append(response)
+        return responses
+
+    def _not_chat(self, what: str) -> ModelProtocolError:
+        return ModelProtocolError(
+            f"{self._where} answered with {what}, not with a chat completion; check base_url (it usually ends in /v1)"
+        )
