@@ -9,11 +9,13 @@ from .leaks import LeakError, no_leaks, quiesce
 from .scripted_model import ScriptedModel, call, gate, pause, thought, usage
 
 if TYPE_CHECKING:
+    from .artifact_suite import ArtifactServiceSuite
     from .chat_server import ChatServer
     from .everywhere import CancelReport, cancel_everywhere
     from .session_suite import SessionServiceSuite
 
 __all__ = [
+    "ArtifactServiceSuite",
     "CancelReport",
     "ChatServer",
     "LeakError",
@@ -30,6 +32,7 @@ __all__ = [
 ]
 
 _LATER: Final = {  # what needs the runner, a server or pytest is loaded when it is asked for
+    "ArtifactServiceSuite": "artifact_suite",
     "CancelReport": "everywhere",
     "ChatServer": "chat_server",
     "SessionServiceSuite": "session_suite",

@@ -6,7 +6,6 @@ import threading
 from typing import Any
 
 import pytest
-import reactivex as rx
 
 from rxagent.agents import LlmAgent
 from rxagent.artifacts import BaseArtifactService, InMemoryArtifactService
@@ -14,7 +13,7 @@ from rxagent.errors import ConfigError
 from rxagent.events import Event, Part
 from rxagent.invocation import CallbackContext, ToolContext
 from rxagent.runner import Runner
-from rxagent.streams import Single
+from rxagent.streams import Blocking, Single
 from rxagent.testing import ScriptedModel, call
 from tests.artifacts.services import AsyncArtifacts
 
@@ -29,10 +28,11 @@ class Singles(InMemoryArtifactService):  # type: ignore[misc]
 
 
 class Observables(InMemoryArtifactService):  # type: ignore[misc]
-    """A service that returns Observables."""
+    """A service that returns Observables which emit on a thread of their own."""
 
     def save_artifact(self, *args: Any, **more: Any) -> Any:
-        return rx.of(super().save_artifact(*args, **more))
+        version = super().save_artifact(*args, **more)
+        return Blocking(lambda scope: iter([version]))
 
 
 def run(tool: Any, service: BaseArtifactService | None = None, **agent: Any) -> list[Event]:
