@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from .artifact_suite import ArtifactServiceSuite
     from .chat_server import ChatServer
     from .everywhere import CancelReport, cancel_everywhere
+    from .quirks_corpus import quirk, quirks
+    from .quirks_file import Quirk, load_quirk
+    from .quirks_server import QuirkServer
     from .session_suite import SessionServiceSuite
 
 __all__ = [
@@ -19,14 +22,19 @@ __all__ = [
     "CancelReport",
     "ChatServer",
     "LeakError",
+    "Quirk",
+    "QuirkServer",
     "ScriptedModel",
     "SessionServiceSuite",
     "call",
     "cancel_everywhere",
     "gate",
+    "load_quirk",
     "no_leaks",
     "pause",
     "quiesce",
+    "quirk",
+    "quirks",
     "thought",
     "usage",
 ]
@@ -35,8 +43,13 @@ _LATER: Final = {  # what needs the runner, a server or pytest is loaded when it
     "ArtifactServiceSuite": "artifact_suite",
     "CancelReport": "everywhere",
     "ChatServer": "chat_server",
+    "Quirk": "quirks_file",
+    "QuirkServer": "quirks_server",
     "SessionServiceSuite": "session_suite",
     "cancel_everywhere": "everywhere",
+    "load_quirk": "quirks_file",
+    "quirk": "quirks_corpus",
+    "quirks": "quirks_corpus",
 }
 
 
