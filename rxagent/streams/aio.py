@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import os
 import threading
 from collections import Counter, deque
@@ -220,10 +221,11 @@ def _submit(
     at: Loop | None,
     make: Callable[[], Coroutine[Any, Any, T]],
     done: Callable[[T | None, BaseException | None], object],
+    unused: Callable[[], object],
 ) -> Callable[[], None]:
     """Run a coroutine as a task, in a copy of this context. `done(value, error)` once, when it has *ended*.
 
-    at: the loop; None: that of the run, else the background loop.
+    at: the loop; None: that of the run, else the background loop. unused: called when it is cancelled before `make`.
     Returns a cancel for any thread: the task ends when its own cleanup has, not at the cancel.
     """
     ledger = current_ledger.get()
@@ -250,6 +252,7 @@ def _submit(
 
     def begin() -> None:
         if cancelled:
+            unused()
             end(None, asyncio.CancelledError())
             return
         try:
@@ -283,6 +286,8 @@ def single_of_coroutine(make: Callable[[], Coroutine[Any, Any, T]]) -> Single[T]
 
 def single_of_awaitable(value: Awaitable[T]) -> Single[T]:
     """An awaitable (a coroutine, an asyncio Future, ...) as a Single, for one subscription; else as the above."""
+    if inspect.iscoroutine(value):
+        return _single(lambda: value, None, value.close)  # its own task: cancelled before its first step, it is closed
 
     async def wait() -> T:
         return await value
@@ -290,7 +295,14 @@ def single_of_awaitable(value: Awaitable[T]) -> Single[T]:
     return _single(wait, getattr(value, "get_loop", None))
 
 
-def _single(make: Callable[[], Coroutine[Any, Any, T]], get_loop: Callable[[], Loop] | None) -> Single[T]:
+def _nothing() -> None: ...
+
+
+def _single(
+    make: Callable[[], Coroutine[Any, Any, T]],
+    get_loop: Callable[[], Loop] | None,
+    unused: Callable[[], object] = _nothing,
+) -> Single[T]:
     def start(emitter: SingleEmitter[T]) -> None:
         def done(value: Any, error: BaseException | None) -> None:
             if error is None:
@@ -298,7 +310,7 @@ def _single(make: Callable[[], Coroutine[Any, Any, T]], get_loop: Callable[[], L
             elif not emitter.is_disposed:
                 emitter.on_error(_as_error(error))
 
-        emitter.set_cancellable(_submit(get_loop() if get_loop else None, make, done))
+        emitter.set_cancellable(_submit(get_loop() if get_loop else None, make, done, unused))
 
     return Single(start)
 

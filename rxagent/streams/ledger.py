@@ -19,16 +19,18 @@ current_ledger: contextvars.ContextVar[Ledger | None] = contextvars.ContextVar("
 class Ledger:
     """Counts work: a run's worker, its branches, its coroutine tasks, its tail.
 
-    on_empty runs once, when the last work has left; it starts with one work entered, that of the opener.
+    on_empty runs once, when the last work has left, though on_empty itself may do more of it; it starts with one work
+    entered, that of the opener.
     Threads: any. on_empty runs on the thread that leaves last, or aside of it when that runs an event loop.
     """
 
-    __slots__ = ("_aside", "_count", "_lock", "_on_empty")
+    __slots__ = ("_aside", "_count", "_is_told", "_lock", "_on_empty")
 
     def __init__(self, on_empty: Callable[[], object], aside: Callable[[Callable[[], object]], object]) -> None:
         self._on_empty = on_empty
         self._aside = aside
         self._count = 1
+        self._is_told = False
         self._lock = threading.Lock()
 
     @property
@@ -45,9 +47,9 @@ class Ledger:
         """One less. on_loop: this thread runs an event loop, where the end of a run must not be told."""
         with self._lock:
             self._count -= 1
-            last = not self._count
-        if not last:
-            return
+            if self._count or self._is_told:
+                return
+            self._is_told = True
         if on_loop:
             self._aside(self._on_empty)
         else:

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import warnings
 from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 import reactivex
 
 from rxagent.streams import Blocking, CancelScope, EventStream, Single, Stopped, as_single, is_deferred, settle
+from rxagent.streams.aio import single_of_awaitable
 from rxagent.streams.workers import workers
 
 from .acting import Boom, Play, Seen, took
@@ -187,3 +190,20 @@ def test_settle_stops() -> None:
     with pytest.raises(Stopped):
         settle(future, scope)
     assert future.cancelled()
+
+
+def test_a_coroutine_that_is_left_at_once() -> None:
+    """A coroutine whose wait is left before its first step is closed, and never warned about."""
+
+    async def coroutine() -> None: ...
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(20):
+            scope = CancelScope()
+            scope.cancel()
+            with pytest.raises(Stopped):
+                settle(coroutine(), scope)
+        assert single_of_awaitable(asyncio.sleep(0)).blocking_get() is None  # the loop has come by all of them
+        gc.collect()
+    assert [str(one.message) for one in caught] == []

@@ -27,6 +27,20 @@ def test_empty_once() -> None:
     assert told == [0]
 
 
+def test_work_of_the_end() -> None:
+    """Work that on_empty itself does, such as an asynchronous hook, does not run it again."""
+    told: list[int] = []
+
+    def over() -> None:
+        told.append(ledger.count)
+        ledger.enter()
+        ledger.leave()
+
+    ledger = Ledger(over, workers.spawn)
+    ledger.leave()
+    assert told == [0]
+
+
 def test_on_a_loop() -> None:
     """The last work that leaves on a loop's thread has the end told aside of it."""
     threads: SimpleQueue[int] = SimpleQueue()
