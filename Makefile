@@ -15,7 +15,7 @@ help:
 	@echo "make check     lint, format, types, layers"
 	@echo "make format    let the linter and the formatter mend what they can"
 	@echo "make promises  what rxagent promises, and which tests show it"
-	@echo "make bench     figures, as JSON"
+	@echo "make bench     figures, as JSON; beside the peers in the folder RXAGENT_BENCH_PEERS (tests/bench/bench_beside.py)"
 	@echo "make clean     remove $(VENV) and caches"
 
 demo: $(VENV)/.run

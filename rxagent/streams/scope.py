@@ -114,9 +114,9 @@ class CancelScope:
         """
         if not inbox.empty():  # nobody else takes from it: no wait, and nothing to be woken from
             self.check()
-            item = inbox.get_nowait()
+            arrived = inbox.get_nowait()
             self.check()
-            return item
+            return arrived
         take_back = self.on_cancel(lambda: inbox.put(None))  # type: ignore[arg-type]
         try:
             self.check()
