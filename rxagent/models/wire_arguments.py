@@ -74,7 +74,7 @@ class Arguments:
         for piece in self._pieces[self._read :]:
             self._scan(piece)
         self._read = len(self._pieces)
-        return self._size > 0 and not self._in_string and self._depth == 0 and not self.is_empty
+        return self._size > 0 and not self._in_string and self._depth <= 0 and not self.is_empty
 
     def is_repeated_by(self, value: object) -> bool:
         """True when the fragment says once more what is here."""
@@ -95,7 +95,7 @@ class Arguments:
             if isinstance(found, str):  # encoded twice
                 found = from_json(found)
         except ValueError:
-            if _is_half(text):
+            if not self.is_whole:
                 raise ModelStreamTruncatedError(
                     f"the model's call of {name!r} stops in the middle of its arguments and is not executed; "
                     "raise max_output_tokens, or ask again"
@@ -122,11 +122,3 @@ class Arguments:
                 self._escaped = at > len(piece)
             elif not self._in_string:
                 self._depth += _NESTING[sign]
-
-
-def _is_half(text: str) -> bool:
-    try:
-        from_json(text, allow_partial=True)
-    except ValueError:
-        return False
-    return True

@@ -10,7 +10,7 @@ from rxagent.events import FunctionCall, Part, new_event_id
 
 from .wire_arguments import Arguments, begins_arguments
 from .wire_extra import google_signature, with_extra
-from .wire_text import text_of
+from .wire_text import name_of
 
 __all__ = ["CallAssembly"]
 
@@ -29,7 +29,7 @@ class _Fragment:
         self.entry = entry
         self.index = _index(entry.get("index"))
         self.id = _id(entry.get("id")) or _id(function.get("id"))
-        self.name = text_of(function.get("name"))
+        self.name = name_of(function.get("name"))
         self.arguments = function.get("arguments")
 
     @property
@@ -197,4 +197,4 @@ def _index(value: object) -> int | None:
 def _id(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value) if abs(value) < 2**63 else ""
-    return text_of(value)
+    return name_of(value)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
+from pydantic_core import to_json
+
 from rxagent.events import Part
 
 from .wire_text import text_of
@@ -20,8 +22,9 @@ _GOOGLE: Final = "extra_content"
 
 
 def with_extra(part: Part, extra: Mapping[str, Any]) -> Part:
-    """The part, carrying `extra`."""
-    return part.model_copy(update={_FIELD: dict(extra)}) if extra else part
+    """The part, carrying `extra`; what cannot be written as JSON, and so not be stored, is left out."""
+    kept = {key: value for key, value in extra.items() if _can_be_stored(key, value)}
+    return part.model_copy(update={_FIELD: kept}) if kept else part
 
 
 def merge_extra(known: dict[str, Any], more: Mapping[str, Any]) -> None:
@@ -50,3 +53,11 @@ def google_signature(extra: Mapping[str, Any]) -> str | None:
     content = extra.get(_GOOGLE)
     google = content.get("google") if isinstance(content, Mapping) else None
     return (text_of(google.get("thought_signature")) or None) if isinstance(google, Mapping) else None
+
+
+def _can_be_stored(key: str, value: object) -> bool:
+    try:
+        to_json({key: value})
+    except ValueError:  # half of a character
+        return False
+    return True

@@ -20,7 +20,7 @@ from .wire_errors import answer_error, error_without_choices, reports_error
 from .wire_extra import google_signature, merge_extra, with_extra
 from .wire_finish import Finish
 from .wire_partial import partial_response
-from .wire_text import TextPieces, chunk_of, text_of
+from .wire_text import TextPieces, chunk_of, name_of, text_of
 from .wire_usage import Usage
 
 __all__ = ["AnswerAssembly"]
@@ -198,7 +198,7 @@ class AnswerAssembly:
             raise self._error(chunk["error"])
         model = chunk.get("model")
         if model and isinstance(model, str):
-            self._model = model
+            self._model = name_of(model)
         if "usage" in chunk:
             self._usage.add(chunk["usage"])
         if "x_groq" in chunk and isinstance(chunk["x_groq"], dict):

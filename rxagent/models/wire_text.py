@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pydantic_core import from_json
 
-__all__ = ["TextPieces", "chunk_of", "joined", "text_of"]
+__all__ = ["TextPieces", "chunk_of", "joined", "name_of", "text_of"]
 
 _HIGH: Final = ("\ud800", "\udbff")
 
@@ -16,6 +16,11 @@ _HIGH: Final = ("\ud800", "\udbff")
 def text_of(value: object) -> str:
     """The value if it is a text, else the empty one."""
     return value if isinstance(value, str) else ""
+
+
+def name_of(value: object) -> str:
+    """As `text_of`, without halves of characters: a text that comes in one piece."""
+    return joined((value,)) if isinstance(value, str) else ""
 
 
 def joined(pieces: Iterable[str]) -> str:
