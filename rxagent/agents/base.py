@@ -95,6 +95,10 @@ class BaseAgent(ABC):
         """What other agents are told of it."""
         return self._description
 
+    def ends_with(self, event: Event) -> bool:
+        """True when this stored event is the last that the agent has to say: then it can no longer be aborted."""
+        return False
+
     @abstractmethod
     def run_async_impl(self, ctx: InvocationContext) -> Observable[Event]:
         """The agent's own events, as a cold Observable; any thread may emit, a run brings them to its worker."""

@@ -120,6 +120,13 @@ class LlmAgent(BaseAgent):
         shared = root.global_instruction if isinstance(root, LlmAgent) else ""
         return tuple(instruction_text(one, context) for one in (shared, self.instruction))
 
+    def ends_with(self, event: Event) -> bool:
+        """True for a final answer, also of an agent that it has handed over to."""
+        if event.content is None or not event.final_response() or event.error_code:
+            return False
+        author = self.find_agent(event.author or "")
+        return isinstance(author, LlmAgent) and not event.long_running_tool_ids
+
     def run_async_impl(self, ctx: InvocationContext) -> Observable[Event]:
         """The agent and those it hands over to, as one piece of work."""
         return self.run_async(ctx)

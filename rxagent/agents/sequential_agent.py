@@ -29,6 +29,10 @@ class SequentialAgent(BaseAgent):
     An error stops the rest; an escalation does not. Without sub-agents it is empty (ADK Java, SequentialAgent).
     """
 
+    def ends_with(self, event: Event) -> bool:
+        """True when the last sub-agent has said its last."""
+        return bool(self.sub_agents) and self.sub_agents[-1].ends_with(event)
+
     def run_async_impl(self, ctx: InvocationContext) -> Observable[Event]:
         """The sub-agents' events. Disposal: stops the one that runs. Errors: theirs. Threads: the run's worker."""
 

@@ -57,6 +57,11 @@ class SessionDigest:
         history.follow(events)
         return history
 
+    def open_calls(self, events: Sequence[Event]) -> list[LoggedCall]:
+        """The calls of the log that have no response, in log order."""
+        self.follow(events)
+        return [call for call in self._pairing.calls if call.is_open]
+
     def calls_to_seal(self, events: Sequence[Event], message: Event) -> list[LoggedCall]:
         """The open calls that are no designed pause and that the message, which comes next, does not answer."""
         self.follow(events)

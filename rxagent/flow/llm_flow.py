@@ -29,12 +29,14 @@ def run_llm_flow(
     digest = context.invocation.digest
     emit = saving_output(agent, emit)
     steps = 0
-    while not context.end_invocation:
-        events = context.session.events
-        digest.follow(events)
-        turn = ModelTurn(agent, context, emit, scope, CallIds(digest.call_ids))
-        yield from turn.run(digest.history(agent.name, context.branch, events))
-        last = turn.last
-        steps += 1
-        if last is None or last.final_response() or last.actions.end_of_agent or steps == agent.max_steps:
-            return
+    with context.invocation.soft_stop.loop() as may_step:
+        while not context.end_invocation:
+            may_step(scope)
+            events = context.session.events
+            digest.follow(events)
+            turn = ModelTurn(agent, context, emit, scope, CallIds(digest.call_ids))
+            yield from turn.run(digest.history(agent.name, context.branch, events))
+            last = turn.last
+            steps += 1
+            if last is None or last.final_response() or last.actions.end_of_agent or steps == agent.max_steps:
+                return

@@ -6,11 +6,13 @@ from collections.abc import Generator
 from contextlib import closing
 from typing import Any, Final, cast, final
 
+from reactivex import Observable
+
 from rxagent.events import Content, Event, EventActions, Part
 from rxagent.invocation import CallbackContext, InvocationContext
 from rxagent.models import LlmRequest, LlmResponse
 from rxagent.plugins import first, wrong_answer
-from rxagent.streams import CancelScope, Emit, pull
+from rxagent.streams import CancelScope, Emit, Stopped, pull
 from rxagent.tools import BaseTool
 
 from .asking_agent import AskingAgent
@@ -112,12 +114,21 @@ class ModelTurn:
             return
         self._scope.check()
         streaming = self._context.run_config.streaming_mode == "sse"
-        whole = _Whole()
         answer = agent.canonical_model().generate_content(self._request, streaming)  # a throw here is no model's error
-        items = pull(answer, self._scope)
+        with self._context.invocation.soft_stop.model_call(self._scope) as model_scope:
+            yield from self._answered(answer, model_scope)
+
+    def _answered(
+        self, answer: Observable[LlmResponse], model_scope: CancelScope
+    ) -> Generator[LlmResponse, None, None]:
+        """What the model says. A stop of the model alone ends it, without what is still in assembly."""
+        agent, whole, items = self._agent, _Whole(), pull(answer, model_scope)
         while True:
             try:
                 response = next(items, None)
+            except Stopped:
+                self._scope.check()
+                return
             except Exception as error:  # the model's; what a callback raises is none of it
                 instead = self._first("on_model_error_callback", agent.on_model_error_callbacks, self._request, error)
                 if instead is None:

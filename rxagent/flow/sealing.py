@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from rxagent.events import Content, Event, FunctionResponse, Part
 
@@ -12,6 +12,7 @@ from .pairing import LoggedCall, open_calls, pending_calls
 __all__ = [
     "ABORTED",
     "CALL_SEALED",
+    "SEAL_STATUSES",
     "SealStatus",
     "calls_to_seal",
     "is_seal",
@@ -28,6 +29,8 @@ CALL_SEALED: Final = "CALL_SEALED"
 """`error_code` of the seals that a later run writes: it knows that no answer was stored, and not why."""
 
 SealStatus = Literal["never_started", "stopped", "unknown"]
+
+SEAL_STATUSES: Final = frozenset(get_args(SealStatus))
 
 _WORDS: Final[dict[SealStatus, str]] = {
     "never_started": "This call was not started: the run was stopped before ({reason}). It had no effect.",

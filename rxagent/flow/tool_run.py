@@ -48,6 +48,8 @@ class ToolRun:
         self.tool = tools.get(call.name or "")
         self.result: dict[str, Any] | None = None
         self.has_ended = False
+        if call.id:
+            context.invocation.calls.runs[call.id] = self
         if self.tool is None:
             names = ", ".join(tools) or "none"
             self._finish(error_result(f"There is no tool named {call.name!r}. The tools are: {names}."))
@@ -60,6 +62,8 @@ class ToolRun:
         try:
             result = self._first("before_tool_callback", self._agent.before_tool_callbacks)
             self.scope.check()
+            if result is None:
+                self.context.landing.called()
             single = self.tool.run_async(self.args, self.context) if result is None else None
         except Exception as error:
             self.end(None, error)

@@ -1,19 +1,27 @@
 """One run, seen from inside: its configuration, its contexts, its outcome."""
 
+from .abort_signal import AbortSignal, StopDepth
+from .call_book import CallBook, Landing
 from .callback_context import CallbackContext, ToolContext
 from .context import Agent, InvocationContext
 from .invocation import Invocation
 from .outcome import Outcome, OutcomeKind, Usage
 from .run_config import RunConfig, StreamingMode, ToolExecutionMode
+from .soft_stop import SoftStop
 
 __all__ = [
+    "AbortSignal",
     "Agent",
+    "CallBook",
     "CallbackContext",
     "Invocation",
     "InvocationContext",
+    "Landing",
     "Outcome",
     "OutcomeKind",
     "RunConfig",
+    "SoftStop",
+    "StopDepth",
     "StreamingMode",
     "ToolContext",
     "ToolExecutionMode",

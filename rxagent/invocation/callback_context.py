@@ -135,7 +135,10 @@ class ToolContext(CallbackContext):
     function_call_id: the idempotency key, the same on every execution of the call.
     """
 
-    __slots__ = ("function_call_id",)
+    __slots__ = (
+        "function_call_id",
+        "landing",
+    )
 
     def __init__(
         self,
@@ -146,6 +149,7 @@ class ToolContext(CallbackContext):
     ) -> None:
         super().__init__(context, actions, scope)
         self.function_call_id = function_call_id
+        self.landing = context.invocation.calls.landing(function_call_id)
 
     def __repr__(self) -> str:
         return f"<ToolContext {self.function_call_id} of {self.agent_name}>"

@@ -31,6 +31,8 @@ class Agent(Protocol):
 
     def run_async(self, parent_context: InvocationContext) -> Observable[Event]: ...
 
+    def ends_with(self, event: Event) -> bool: ...
+
 
 class InvocationContext:
     """One agent's view of a run. Derived contexts share the invocation; agent, branch and mailbox are their own.

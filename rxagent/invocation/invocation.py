@@ -9,8 +9,10 @@ from rxagent.errors import LlmCallsLimitExceededError, SessionNotFoundError
 from rxagent.events import Content, Event
 from rxagent.streams import CancelScope, Ledger
 
+from .call_book import CallBook
 from .outcome import Usage
 from .run_config import RunConfig
+from .soft_stop import SoftStop
 
 if TYPE_CHECKING:
     from rxagent.artifacts import BaseArtifactService
@@ -33,6 +35,7 @@ class Invocation:
         "app_name",
         "append_unseen",
         "artifact_service",
+        "calls",
         "compaction",
         "data",
         "digest",
@@ -48,6 +51,7 @@ class Invocation:
         "session_id",
         "session_or_none",
         "session_service",
+        "soft_stop",
         "usage",
         "user_content",
         "user_id",
@@ -65,6 +69,7 @@ class Invocation:
         run_config: RunConfig,
         scope: CancelScope,
         ledger: Ledger,
+        on_rest: Callable[[str], object] | None = None,
         artifact_service: BaseArtifactService | None = None,
         compaction: EventsCompactionConfig | None = None,
     ) -> None:
@@ -85,6 +90,8 @@ class Invocation:
         self.user_content: Content | None = None
         self.usage = Usage()
         self.llm_calls = 0
+        self.calls = CallBook()
+        self.soft_stop = SoftStop(on_rest or (lambda reason: scope.cancel(reason)))
         self.end_invocation = False
         self.digest: SessionDigest
         """What the flow has derived from the log; set when the session was loaded."""

@@ -23,6 +23,8 @@ class RunConfig(Value):
     max_llm_calls: model calls of the run; 0 or less: no limit.
     auto_create_session: None takes the runner's.
     save_input_blobs_as_artifacts: bytes in the message are saved as artifacts, and a text stands in their place.
+    timeout: seconds from the subscription on, after which the run is aborted with the reason `request_timeout`.
+    keep_partial_on_abort: an aborted run stores the text that had been shown and not saved, marked as incomplete.
     cancel_grace_period: seconds that a stopped run's work may hold the stream's end and the session's turn; 0: none.
     """
 
@@ -34,3 +36,5 @@ class RunConfig(Value):
     auto_create_session: bool | None = None
     save_input_blobs_as_artifacts: bool = False
     cancel_grace_period: float = Field(default=5.0, ge=0)
+    timeout: float | None = Field(default=None, gt=0)
+    keep_partial_on_abort: bool = False

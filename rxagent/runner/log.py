@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import final
 
 from rxagent.errors import StaleSessionError
-from rxagent.events import TEMP_PREFIX, Event, EventActions
+from rxagent.events import TEMP_PREFIX, Content, Event, EventActions
+from rxagent.flow.sealing import ABORTED, SEAL_STATUSES, is_seal
 from rxagent.invocation import Invocation, InvocationContext, Outcome
 from rxagent.sessions import GetSessionConfig
-from rxagent.streams import Outlet, settle
+from rxagent.streams import CancelScope, Outlet, settle
 
 from .fate import Fate
 
@@ -28,7 +29,7 @@ class RunLog:
     One lock orders storing and queueing, so that what is seen is what is stored, in the same order.
     """
 
-    __slots__ = ("_fate", "_invocation", "_lock", "_outlet", "_partials", "_saved", "epoch", "sealed")
+    __slots__ = ("_fate", "_half", "_invocation", "_lock", "_outlet", "_partials", "_saved", "epoch", "last", "sealed")
 
     def __init__(self, invocation: Invocation, fate: Fate, outlet: Outlet) -> None:
         self._invocation = invocation
@@ -36,7 +37,10 @@ class RunLog:
         self._outlet = outlet
         self._lock = threading.Lock()
         self._partials = 0  # shown since the last event that was stored
+        self._half: list[Event] = []  # those partial events, when they may have to be kept
         self._saved = 0
+        self.last: Event | None = None
+        """The newest event of the run that was stored."""
         self.epoch: int | None = None
         self.sealed = 0
 
@@ -45,7 +49,9 @@ class RunLog:
         if self._fate.is_decided:
             return
         self._partials += 1
-        self._outlet.put("next", self._replaced(event, context))
+        if self._invocation.run_config.keep_partial_on_abort:
+            self._half.append(event)
+        self._outlet.put("next", self._replaced(event, context, self._invocation.scope))
 
     def append(self, event: Event, context: InvocationContext) -> None:
         """Store a final event and queue it. Raises what the service raises; then nothing is queued."""
@@ -53,11 +59,11 @@ class RunLog:
             if self._fate.is_decided:
                 return
             whole = self._with_pending_state(event)
-            (stored,) = self._store(lambda: (whole,))
-            self._saved += 1
+            (stored,) = self._store(lambda: (whole,), self._invocation.scope)
             self._partials = 0
+            self._half = []
             self._note(stored)
-            self._outlet.put("next", self._replaced(stored, context))
+            self._outlet.put("next", self._replaced(stored, context, self._invocation.scope))
 
     def append_opening(self, opening: Callable[[], Sequence[Event]]) -> None:
         """Store seals and the user's event in one act; they are not shown.
@@ -66,7 +72,43 @@ class RunLog:
         """
         with self._lock:
             self._invocation.scope.check()
-            self._store(opening)
+            self._store(opening, self._invocation.scope)
+
+    def append_tail(
+        self, make: Callable[[], Sequence[Event]], context: InvocationContext, may_append: Callable[[], bool]
+    ) -> None:
+        """Store and queue what ends an aborted run, which the decision refuses to everybody else.
+
+        Partial events that nobody has seen yet are dropped. may_append: asked inside the lock, so that nothing is
+        stored once the run has ended.
+        """
+        scope = CancelScope()
+        with self._lock:
+            if not may_append():
+                return
+            self._outlet.drop_partials()
+            for stored in self._store(lambda: [*self._kept_half(), *make()], scope):
+                self._note(stored)
+                self.sealed += _seals_in(stored)
+                self._outlet.put("next", self._replaced(stored, context, scope))
+
+    def _kept_half(self) -> list[Event]:
+        """The text that was shown and not saved, by author and branch, marked as incomplete."""
+        halves: dict[tuple[str | None, str | None], list[Event]] = {}
+        for event in self._half:
+            halves.setdefault((event.author, event.branch), []).append(event)
+        return [
+            Event(
+                invocation_id=self._invocation.id,
+                author=author,
+                branch=branch,
+                content=Content.model(text),
+                error_code=ABORTED,
+                custom_metadata={"incomplete": True},
+            )
+            for (author, branch), events in halves.items()
+            if (text := "".join(event.text for event in events))
+        ]
 
     def append_unseen(self, events: Sequence[Event]) -> None:
         """Store events that are not shown: compaction."""
@@ -83,7 +125,7 @@ class RunLog:
         outcome.calls_sealed = self.sealed
         outcome.partials_dropped = self._partials
 
-    def _store(self, make: Callable[[], Sequence[Event]]) -> list[Event]:
+    def _store(self, make: Callable[[], Sequence[Event]], scope: CancelScope) -> list[Event]:
         invocation = self._invocation
         while True:
             session, events = invocation.session, make()
@@ -92,22 +134,22 @@ class RunLog:
                     invocation.session_service.append_events(
                         session, events, epoch=self.epoch, expected_seq=session.last_seq
                     ),
-                    invocation.scope,
+                    scope,
                 )
             except StaleSessionError:  # somebody else appended, as a user may; the turn is still ours
-                self._read_tail()
+                self._read_tail(scope)
                 continue
             self._keep_temporary(events)
             return stored
 
-    def _read_tail(self) -> None:
+    def _read_tail(self, scope: CancelScope) -> None:
         invocation = self._invocation
         session = invocation.session
         tail = settle(
             invocation.session_service.get_session(
                 session.app_name, session.user_id, session.id, GetSessionConfig(after_seq=session.last_seq)
             ),
-            invocation.scope,
+            scope,
         )
         if tail is None or tail.last_seq <= session.last_seq:
             raise StaleSessionError(
@@ -131,10 +173,19 @@ class RunLog:
         actions = EventActions.merged((EventActions(state_delta=pending), event.actions))
         return event.model_copy(update={"actions": actions})
 
-    def _replaced(self, event: Event, context: InvocationContext) -> Event:
-        replacement = self._invocation.plugins.first("on_event_callback", self._invocation.scope, context, event)
+    def _replaced(self, event: Event, context: InvocationContext, scope: CancelScope) -> Event:
+        replacement = self._invocation.plugins.first("on_event_callback", scope, context, event)
         return event if replacement is None else replacement
 
     def _note(self, event: Event) -> None:
+        self._saved += 1
+        self.last = event
         if event.long_running_tool_ids:
             self._invocation.open_pauses |= event.long_running_tool_ids
+
+
+def _seals_in(event: Event) -> int:
+    """How many of its responses were made up, because their calls gave none."""
+    if not is_seal(event):
+        return 0
+    return sum((response.response or {}).get("status") in SEAL_STATUSES for response in event.function_responses)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import threading
+from typing import TYPE_CHECKING, Final, final
 
 from rxagent.agents import find_agent_to_run
 from rxagent.artifacts.blobs import without_blobs
@@ -10,7 +11,7 @@ from rxagent.errors import SessionNotFoundError, UnknownCallError, UsageError
 from rxagent.events import Content, Event, EventActions, Part
 from rxagent.flow.digest import take_digest
 from rxagent.flow.sealing import seal_events
-from rxagent.invocation import Invocation
+from rxagent.invocation import Invocation, StopDepth
 from rxagent.sessions import Session
 from rxagent.streams import settle
 
@@ -19,9 +20,50 @@ from .log import RunLog
 if TYPE_CHECKING:
     from .run import Run
 
-__all__ = ["open_session"]
+__all__ = ["Opening", "open_session"]
 
 _WHY_SEALED: Final = "an earlier run was left in the middle of it"
+
+
+@final
+class Opening:
+    """Whether the user's message is stored. An abort that comes just before waits for it: nothing is lost.
+
+    queues     -in line--------------------      an abort leaves at once
+    opens      -load-hook-store|                 an abort is postponed to the end of it
+    opened     ----------------|------------     an abort acts
+    """
+
+    __slots__ = ("_lock", "_postponed", "_state")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._state = "opens"
+        self._postponed: tuple[str, StopDepth] | None = None
+
+    def queues(self) -> None:
+        """The turn has not come, after all."""
+        with self._lock:
+            self._state = "queues"
+
+    def begins(self) -> None:
+        """The turn has come."""
+        with self._lock:
+            self._state = "opens"
+
+    def opened(self) -> tuple[str, StopDepth] | None:
+        """The message is stored; gives the abort that was postponed."""
+        with self._lock:
+            self._state = "opened"
+            return self._postponed
+
+    def postpones(self, reason: str, after: StopDepth) -> bool:
+        """True when this abort waits for the message."""
+        with self._lock:
+            if self._state != "opens":
+                return False
+            self._postponed = self._postponed or (reason, after)
+            return True
 
 
 def open_session(run: Run, log: RunLog) -> bool:
@@ -60,6 +102,7 @@ def open_session(run: Run, log: RunLog) -> bool:
         return [*seal_events(unanswered, _WHY_SEALED), user_event]
 
     log.append_opening(opening)
+    run.opened()
     context.agent = find_agent_to_run(run.spec.runner.agent, invocation.session.events)
     answer = plugins.first("before_run_callback", run.scope, context)
     if answer is None:

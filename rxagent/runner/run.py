@@ -17,12 +17,13 @@ from typing import Literal, final
 from reactivex import abc
 from reactivex.disposable import SerialDisposable
 
-from rxagent.errors import FencedError, RunAbortedError, RunError
+from rxagent.errors import FencedError, RunError, RunTimeoutError
 from rxagent.events import Event
+from rxagent.flow.closing import closing_events
 from rxagent.flow.compaction import compact_after_run
 from rxagent.flow.digest import give_back_digest
-from rxagent.invocation import Invocation, InvocationContext, Outcome, OutcomeKind
-from rxagent.streams import CancelScope, Ledger, Mailbox, Outlet, Stopped, aio, guarded
+from rxagent.invocation import AbortSignal, Invocation, InvocationContext, Outcome, OutcomeKind, StopDepth
+from rxagent.streams import CancelScope, Ledger, Mailbox, Outlet, Stopped, aio, drop, guarded
 from rxagent.streams.iteration import Door, current_door, enclosing_scopes
 from rxagent.streams.ledger import current_ledger
 from rxagent.streams.timer import timer
@@ -32,10 +33,11 @@ from .fate import Fate, Token
 from .lines import Turn, line_of
 from .log import RunLog
 from .nesting import inside, live, refuse_self_wait, serving
-from .opening import open_session
+from .opening import Opening, open_session
 from .report import report, report_late
 from .spec import RunSpec
 from .turn import StoreTurn
+from .watcher import watcher
 
 __all__ = ["Run", "RunState"]
 
@@ -67,12 +69,14 @@ class Run:
             ledger=self.ledger,
             artifact_service=spec.runner.artifact_service,
             compaction=spec.runner.compaction,
+            on_rest=self.abort,
         )
         self.context = InvocationContext(self.invocation, spec.runner.agent, self.mailbox)
         self.ended = threading.Event()
         self.hooks_are_due = False  # plugins hear of errors once the message was accepted
         self._fate = Fate()
         self._unstarted, self._unended = Token(), Token()
+        self._opening = Opening()
         self._began = time.perf_counter()
         self._upstream = SerialDisposable()
         self._take_backs: list[Callable[[], object]] = []
@@ -125,6 +129,19 @@ class Run:
         if self._unended.is_taken:  # left before it came here: who ended it has found nothing to forget
             self.spec.runner.forget(self, leftover=False)
         self.line.enter(self)
+        self._attach()
+
+    def _attach(self) -> None:
+        """From here on the abort signal and the time limit may stop the run; its turn may have come already."""
+        signal, timeout = self.spec.abort_signal, self.spec.run_config.timeout
+        if isinstance(signal, AbortSignal):
+            self._take_backs.append(signal.on_set(self.abort))
+        elif signal is not None:
+            self._take_backs.append(watcher.watch(signal, self.abort))
+        if timeout is not None:
+            self._take_backs.append(timer.after(timeout, self._time_is_over, self._work_context))
+        if self._unended.is_taken:  # it has ended meanwhile: nobody else takes these back
+            self._part()
 
     def begin(self) -> None:
         """The turn in this process has come; the store's turn is next, which may take other processes a while."""
@@ -136,6 +153,7 @@ class Run:
     def _take_store_turn(self) -> None:
         try:
             if not self._has_store_turn():
+                self._opening.queues()  # behind another process: as good as in line
                 self._take_backs.append(self._store_turn.when_free(self._retry_store_turn))
                 return
         except BaseException as error:
@@ -147,6 +165,7 @@ class Run:
         try:
             if not self._work_context.copy().run(self._has_store_turn):
                 return False
+            self._opening.begins()
             workers.spawn(self._main, self._work_context)
         except BaseException as error:
             self.fail(error)
@@ -158,9 +177,7 @@ class Run:
             return True
         self.ledger.enter()
         try:
-            taken = self._unstarted.is_taken or self._store_turn.take(
-                self.scope, self._on_stop_request, self._on_turn_lost
-            )
+            taken = self._unstarted.is_taken or self._store_turn.take(self.scope, self.abort, self._on_turn_lost)
             if left := self._unstarted.is_taken:  # perhaps ended by its grace meanwhile: nobody else gives it back
                 guarded("close_run", self._store_turn.give_back)
             return taken or left
@@ -185,7 +202,10 @@ class Run:
     def _flow(self) -> None:
         self.scope.check()
         self._log.epoch = self._store_turn.epoch
-        if not open_session(self, self._log):
+        goes_on = open_session(self, self._log)
+        if self._fate.is_decided:
+            return  # aborted while it opened: the tail sees to the rest
+        if not goes_on:
             self.complete()
             return
         relay = self.mailbox.relay
@@ -222,7 +242,7 @@ class Run:
         reason = "end_invocation" if self.context.end_invocation else None
         if self._decide(kind, reason):
             if self.ledger.count > 1:  # cancelled work that is slow to leave
-                self._start_grace()
+                self._start_grace(self.spec.run_config.cancel_grace_period)
             self.mailbox.end()
 
     # -- decisions -----------------------------------------------------------------------------------------------------
@@ -245,22 +265,78 @@ class Run:
         self._outlet.close()
         if self._decide("disposed"):
             self._stop("disposed")
+        self.door.scope.cancel("disposed")  # whoever reads it learns that nothing more comes
 
-    def _on_stop_request(self, reason: str) -> None:
-        self.fail(RunAbortedError(f"the run was asked to stop: {reason}"))
+    def abort(self, reason: str = "user_stop", after: StopDepth = "now") -> None:
+        """Somebody outside asks the run to stop: it seals, says so in a last event, and completes.
+
+        Nothing when its fate is decided, or when it has said its last already: then it completes as if nobody had
+        asked. One whose turn is just opening is stopped when the message is stored; one in line leaves at once.
+        """
+        if self._fate.is_decided or (self.turn == "has" and self._opening.postpones(reason, after)):
+            return
+        if after != "now":
+            self.invocation.soft_stop.ask(reason, after)
+        elif not self._has_said_its_last():
+            self._abort_now(reason)
+
+    def opened(self) -> None:
+        """The message is stored: an abort that came before acts now. On the worker."""
+        postponed = self._opening.opened()
+        if postponed is not None:
+            self.abort(*postponed)
+
+    def _has_said_its_last(self) -> bool:
+        last = self._log.last
+        return last is not None and self.context.agent.ends_with(last)
+
+    def _abort_now(self, reason: str, error: RunTimeoutError | None = None) -> None:
+        if self._decide("aborted", reason, error):
+            self.ledger.enter()
+            self._aside(self._tail)
+
+    def _time_is_over(self) -> None:
+        seconds = self.spec.run_config.timeout
+        if not self._has_said_its_last():
+            self._abort_now("request_timeout", RunTimeoutError(f"the run took longer than its {seconds} s"))
+
+    def _tail(self) -> None:
+        """The end of an aborted run, on a worker of its own: the old one may be stuck in a tool or in its consumer."""
+        began = time.monotonic()
+        reason = (self._fate.outcome.reason or "") if self._fate.outcome is not None else ""
+        grace = self.spec.run_config.cancel_grace_period
+        self._cut(reason)
+        try:
+            self.invocation.calls.wait(grace)
+            if self._store_turn.epoch is not None and self.invocation.session_or_none is not None:
+                agent, branch = self.context.agent.name, self.context.branch
+                self._log.append_tail(
+                    lambda: closing_events(self.invocation, agent, branch, reason), self.context, self._may_append
+                )
+            self._outlet.drain()
+        except Exception as error:  # the log takes nothing more: the next run seals what is open
+            drop(error, "the tail of an aborted run")
+        finally:
+            self._start_grace(max(grace - (time.monotonic() - began), 0.0))
+            self.ledger.leave()
+
+    def _may_append(self) -> bool:
+        return not self._unended.is_taken
 
     def _on_turn_lost(self) -> None:
         self.fail(FencedError("another run took the session's turn, as this one's lease had run out"))
 
     def _stop(self, reason: str) -> None:
-        self._start_grace()
+        self._start_grace(self.spec.run_config.cancel_grace_period)
+        self._cut(reason)
+
+    def _cut(self, reason: str) -> None:
         if self._unstarted.take():  # no worker will: leave in its place
             self._aside(self.ledger.leave)
         self.scope.cancel(reason)
         guarded("dispose", self._upstream.dispose)
 
-    def _start_grace(self) -> None:
-        grace = self.spec.run_config.cancel_grace_period
+    def _start_grace(self, grace: float) -> None:
         self._take_backs.append(timer.after(grace, self._finish, self._work_context))
 
     # -- the end -------------------------------------------------------------------------------------------------------
@@ -287,8 +363,7 @@ class Run:
             return
         outcome = self._fate.outcome
         assert outcome is not None  # nothing leaves before a decision
-        for take_back in self._take_backs:
-            take_back()
+        self._part()
         outcome.end(self._began)
         self._log.count_into(outcome)
         plugins, scope = self.invocation.plugins, CancelScope()
@@ -307,6 +382,11 @@ class Run:
         self._outlet.drain()
         self._upstream = SerialDisposable()  # the chain below refers to this run: part, do not wait for the collector
         self.door.before_wait = None
+
+    def _part(self) -> None:
+        """Take back what could still reach the run: deadlines, signals, the door."""
+        for take_back in self._take_backs:
+            take_back()
 
     def _keep_digest(self) -> None:
         """For the next run of the session, unless work of this one, which may still use it, is out."""

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rxagent.events import Content
-from rxagent.invocation import RunConfig
+from rxagent.invocation import AbortSignal, RunConfig
 from rxagent.sessions import SessionKey
+
+from .watcher import Readable
 
 if TYPE_CHECKING:
     from .runner import Runner
@@ -23,3 +25,4 @@ class RunSpec(NamedTuple):
     message: Content | None
     run_config: RunConfig
     state_delta: Mapping[str, Any]
+    abort_signal: AbortSignal | Readable | None = None

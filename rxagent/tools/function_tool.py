@@ -18,6 +18,7 @@ from .base import BaseTool
 from .binding import CONTEXT_NAME, home_of, read_signature
 from .context import CallContext
 from .docstring import Docs, read_docstring
+from .landing import Landing, landing_of
 from .result import error_result, internal_error_result, to_result
 from .schema import Arguments, BindError
 
@@ -102,28 +103,50 @@ class FunctionTool(BaseTool):
         return Single(lambda emitter: self._start(args, tool_context, emitter))
 
     def _start(self, args: dict[str, Any], tool_context: CallContext, emitter: SingleEmitter[Result]) -> None:
+        landing = landing_of(tool_context)
+        landing.begin()
         try:
-            outcome = self._call(args, tool_context)
+            outcome = self._call(args, tool_context, landing)
         except BindError as error:
             outcome = error_result(str(error))
         except Exception as error:
             outcome = self._failed(error)
+        except BaseException:  # the stop, as a rule
+            landing.stopped()
+            raise
+        if not isinstance(outcome, _Later):
+            landing.returned(outcome)
         if isinstance(outcome, _Later):
             outcome.follow(emitter)
         else:
             emitter.on_success(outcome)  # outside of the try: what is raised downstream is not the tool's
 
-    def _call(self, args: dict[str, Any], tool_context: CallContext) -> Result | _Later:
+    def _call(self, args: dict[str, Any], tool_context: CallContext, landing: Landing) -> Result | _Later:
         bound = self._arguments.bind(args)
         if self._takes_context:
             bound[CONTEXT_NAME] = tool_context
         if self._is_coroutine:
             func = cast(Callable[..., Coroutine[Any, Any, object]], self._func)
-            return _Later(single_of_coroutine(lambda: func(**bound)), self._left)
+            return _Later(single_of_coroutine(lambda: self._landed(func(**bound), landing)), _emitted)
         value = self._func(**bound)
         if value is None or isinstance(value, _PLAIN) or not is_deferred(value):
             return to_result(value)
-        return _Later(as_single(value), self._left if inspect.iscoroutine(value) else _emitted)
+        if inspect.iscoroutine(value):
+            return _Later(as_single(self._landed(value, landing)), _emitted)
+        landing.called()  # its end is not to be seen from here
+        return _Later(as_single(value), _emitted)
+
+    async def _landed(self, coroutine: Coroutine[Any, Any, object], landing: Landing) -> Result:
+        """The coroutine, whose end is told also when nobody waits for it any more."""
+        try:
+            result = to_result(await coroutine)
+        except Exception as error:
+            result = self._failed(error)
+        except BaseException:
+            landing.stopped()
+            raise
+        landing.returned(result)
+        return result
 
     def _failed(self, error: Exception) -> Result:
         """The result for what the function raised."""
@@ -131,12 +154,6 @@ class FunctionTool(BaseTool):
             return error_result(str(error))
         _log.error("the tool %r failed", self.name, exc_info=error)
         return internal_error_result()
-
-    def _left(self, error: Exception) -> Result:
-        """The result for what a coroutine was left by; raises what stands for a BaseException."""
-        if error.__cause__ is not None and not isinstance(error.__cause__, Exception):
-            raise error
-        return self._failed(error)
 
     def _read_docs(self) -> Docs:
         if self._docs is None:
