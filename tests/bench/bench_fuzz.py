@@ -45,7 +45,7 @@ def _peak() -> float:
 
 def above_the_limit(limit: int) -> dict[str, float]:
     """MiB above the limit that each bomb takes at its peak, just below the limit and beyond it."""
-    took = {}
+    took: dict[str, float] = {}
     for name in BOMBS:
         for size in (limit - 8192, 2 * limit):
             tracemalloc.start()
