@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .errors import RxAgentError, ToolError, UsageError
     from .events import Content, Event, EventActions, FunctionCall, FunctionResponse, Part, State
     from .flow import BaseEventSummarizer, EventsCompactionConfig, LlmEventSummarizer
-    from .invocation import CallbackContext, InvocationContext, Outcome, RunConfig, ToolContext, Usage
+    from .invocation import AbortSignal, CallbackContext, InvocationContext, Outcome, RunConfig, ToolContext, Usage
     from .models import (
         BaseLlm,
         ChatCompletions,
@@ -33,7 +33,15 @@ _HOMES = {
     "errors": ("RxAgentError", "ToolError", "UsageError"),
     "events": ("Content", "Event", "EventActions", "FunctionCall", "FunctionResponse", "Part", "State"),
     "flow": ("BaseEventSummarizer", "EventsCompactionConfig", "LlmEventSummarizer"),
-    "invocation": ("CallbackContext", "InvocationContext", "Outcome", "RunConfig", "ToolContext", "Usage"),
+    "invocation": (
+        "AbortSignal",
+        "CallbackContext",
+        "InvocationContext",
+        "Outcome",
+        "RunConfig",
+        "ToolContext",
+        "Usage",
+    ),
     "models": (
         "BaseLlm",
         "ChatCompletions",
@@ -54,6 +62,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __version__ = "0.1.0"
 
 __all__ = [
+    "AbortSignal",
     "AgentTool",
     "App",
     "BaseAgent",

@@ -14,7 +14,7 @@ from reactivex import Observer
 
 from rxagent.errors import UsageError
 from rxagent.events import Event
-from rxagent.invocation import Outcome, Usage
+from rxagent.invocation import Outcome, StopDepth, Usage
 from rxagent.streams import aio
 from rxagent.streams.iteration import Door
 
@@ -41,6 +41,7 @@ class RunHandle:
         door = Door(aio.running_loop() or aio.home_loop.get())
         observer = Observer(self._items.event, self._items.error, self._items.completed)
         self._run = Run(spec, observer, door)
+        door.scope.on_cancel(self._items.completed)  # a disposed run tells no end
         self._grace = spec.run_config.cancel_grace_period
         self._is_read = False
         self._run.start()
@@ -72,7 +73,14 @@ class RunHandle:
     def dispose(self) -> None:
         """Leave: nothing more is appended or emitted. From any thread, at any time, twice; never waits or raises."""
         self._run.dispose()
-        self._items.completed()
+
+    def abort(self, reason: str = "user_stop", after: StopDepth = "now") -> None:
+        """Ask the run to stop and tell the end of its story: it seals, emits a last event, and completes.
+
+        after: "now", "tool" (running tools finish) or "turn" (the step finishes). From any thread; never waits. A run
+        that has said its last already completes as if nobody had asked.
+        """
+        self._run.abort(reason, after)
 
     def wait(self, timeout: float | None = None) -> Outcome | None:
         """Wait until the run has ended; its Outcome, or None when it is still going after `timeout` seconds.

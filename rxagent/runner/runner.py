@@ -6,14 +6,14 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
 from rxagent.agents import BaseAgent
 from rxagent.artifacts import BaseArtifactService, InMemoryArtifactService
 from rxagent.errors import ConfigError, NotResumableError
 from rxagent.events import Content, Event, new_event_id
 from rxagent.events.content import Message
-from rxagent.invocation import RunConfig
+from rxagent.invocation import AbortSignal, RunConfig
 from rxagent.plugins import BasePlugin, PluginManager
 from rxagent.sessions import BaseSessionService, InMemorySessionService, SessionKey
 from rxagent.streams import CancelScope, EventStream, aio, guarded, settle
@@ -24,8 +24,12 @@ from .handle import RunHandle
 from .run import Run
 from .run_source import RunSource
 from .spec import RunSpec
+from .watcher import Readable
 
-__all__ = ["Runner"]
+__all__ = ["Runner", "Signal"]
+
+Signal: TypeAlias = AbortSignal | Readable
+"""What may ask a run to stop."""
 
 
 class Runner:
@@ -81,16 +85,20 @@ class Runner:
         *,
         state_delta: Mapping[str, Any] | None = None,
         invocation_id: str | None = None,
+        abort_signal: Signal | None = None,
     ) -> EventStream[Event]:
         """A run as a cold Observable: nothing happens until it is subscribed, and each subscription is a run.
 
         new_message: a text, a Content, or a list of Parts. state_delta: state to set with the message.
-        invocation_id: resume that invocation.
+        invocation_id: resume that invocation. abort_signal: an AbortSignal, which acts at once; an asyncio.Event or
+        threading.Event is looked at every 10 ms.
 
         Raises at the call: TypeError for what is no message, NotResumableError for an `invocation_id` of an app that
         is not resumable. Everything else is an error of the stream.
         """
-        source = RunSource(self._spec(user_id, session_id, new_message, run_config, state_delta, invocation_id))
+        source = RunSource(
+            self._spec(user_id, session_id, new_message, run_config, state_delta, invocation_id, abort_signal)
+        )
         return EventStream(source, source)
 
     def run(
@@ -102,10 +110,17 @@ class Runner:
         *,
         state_delta: Mapping[str, Any] | None = None,
         invocation_id: str | None = None,
+        abort_signal: Signal | None = None,
     ) -> Iteration[Event]:
         """A run as a blocking iterator; it starts at the first `next`, and leaving the loop disposes."""
         return self.run_async(
-            user_id, session_id, new_message, run_config, state_delta=state_delta, invocation_id=invocation_id
+            user_id,
+            session_id,
+            new_message,
+            run_config,
+            state_delta=state_delta,
+            invocation_id=invocation_id,
+            abort_signal=abort_signal,
         ).run()
 
     def stream(
@@ -117,10 +132,17 @@ class Runner:
         *,
         state_delta: Mapping[str, Any] | None = None,
         invocation_id: str | None = None,
+        abort_signal: Signal | None = None,
     ) -> AsyncIterator[Event]:
         """A run for `async for`; break, and cancelling the task, dispose."""
         return self.run_async(
-            user_id, session_id, new_message, run_config, state_delta=state_delta, invocation_id=invocation_id
+            user_id,
+            session_id,
+            new_message,
+            run_config,
+            state_delta=state_delta,
+            invocation_id=invocation_id,
+            abort_signal=abort_signal,
         ).__aiter__()
 
     def start(
@@ -132,9 +154,12 @@ class Runner:
         *,
         state_delta: Mapping[str, Any] | None = None,
         invocation_id: str | None = None,
+        abort_signal: Signal | None = None,
     ) -> RunHandle:
         """A run that is started at once, and its handle."""
-        return RunHandle(self._spec(user_id, session_id, new_message, run_config, state_delta, invocation_id))
+        return RunHandle(
+            self._spec(user_id, session_id, new_message, run_config, state_delta, invocation_id, abort_signal)
+        )
 
     def _spec(
         self,
@@ -144,6 +169,7 @@ class Runner:
         run_config: RunConfig | None,
         state_delta: Mapping[str, Any] | None,
         invocation_id: str | None,
+        abort_signal: Signal | None,
     ) -> RunSpec:
         if invocation_id is not None:
             raise NotResumableError(
@@ -152,8 +178,12 @@ class Runner:
         if not isinstance(user_id, str) or not isinstance(session_id, str):
             raise TypeError("user_id and session_id are texts")
         message = None if new_message is None else Content.of(new_message)
+        if abort_signal is not None and not callable(getattr(abort_signal, "is_set", None)):
+            raise TypeError(
+                f"an abort signal is an AbortSignal or an Event of asyncio or threading, not {type(abort_signal).__name__}"
+            )
         key = SessionKey(self.app_name, user_id, session_id)
-        return RunSpec(self, key, message, run_config or RunConfig(), dict(state_delta or {}))
+        return RunSpec(self, key, message, run_config or RunConfig(), dict(state_delta or {}), abort_signal)
 
     # -- what runs ask of it -------------------------------------------------------------------------------------------
 
