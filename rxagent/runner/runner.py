@@ -179,9 +179,7 @@ class Runner:
             raise TypeError("user_id and session_id are texts")
         message = None if new_message is None else Content.of(new_message)
         if abort_signal is not None and not callable(getattr(abort_signal, "is_set", None)):
-            raise TypeError(
-                f"an abort signal is an AbortSignal or an Event of asyncio or threading, not {type(abort_signal).__name__}"
-            )
+            raise TypeError(f"an abort signal is an AbortSignal, or an Event, not a {type(abort_signal).__name__}")
         key = SessionKey(self.app_name, user_id, session_id)
         return RunSpec(self, key, message, run_config or RunConfig(), dict(state_delta or {}), abort_signal)
 
