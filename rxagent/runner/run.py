@@ -262,10 +262,11 @@ class Run:
 
     def dispose(self) -> None:
         """The consumer leaves: nothing more is emitted or appended."""
-        self._outlet.close()
+        was_open = self._outlet.close()
         if self._decide("disposed"):
             self._stop("disposed")
-        self.door.scope.cancel("disposed")  # whoever reads it learns that nothing more comes
+        if was_open:
+            self.door.scope.cancel("disposed")  # whoever reads it learns that nothing more comes
 
     def abort(self, reason: str = "user_stop", after: StopDepth = "now") -> None:
         """Somebody outside asks the run to stop: it seals, says so in a last event, and completes.

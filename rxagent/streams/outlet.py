@@ -52,11 +52,12 @@ class Outlet:
                 self._items.append((kind, value))
                 self._open = kind == "next"
 
-    def close(self) -> None:
-        """The consumer has left: drop what waits, take nothing more."""
+    def close(self) -> bool:
+        """The consumer has left: drop what waits, take nothing more. True when it has not been told of an end."""
         with self._lock:
-            self._open = False
+            was_open, self._open = self._open, False
             self._items.clear()
+            return was_open
 
     def drop_partials(self) -> int:
         """Drop the partial events that wait; returns how many."""
