@@ -55,9 +55,10 @@ class Outlet:
     def close(self) -> bool:
         """The consumer has left: drop what waits, take nothing more. True when it has not been told of an end."""
         with self._lock:
-            was_open, self._open = self._open, False
+            untold = self._open or bool(self._items)
+            self._open = False
             self._items.clear()
-            return was_open
+            return untold
 
     def drop_partials(self) -> int:
         """Drop the partial events that wait; returns how many."""
