@@ -233,27 +233,46 @@ def test_a_replaced_partial_stays_partial(kind: str) -> None:
     assert said(log(runner)) == ["user: Hi", "agent: IT IS SO"]
 
 
+@pytest.mark.parametrize("kind", FORMS)
+def test_an_edited_request(kind: str) -> None:
+    """What before-model changes in the request is what the model is asked, and what the next callback sees."""
+    seen: list[str] = []
+
+    def edit(ctx: Any, request: Any) -> None:
+        request.append_instructions(["Be brief."])
+
+    def look(ctx: Any, request: Any) -> None:
+        seen.append(request.system_instruction)
+
+    hooked = Hooked("", before_model_callback=[form(kind, edit), look])
+    run(hooked)
+    asked = [request.system_instruction for request in hooked.model.requests]
+    assert asked == seen
+    assert all(text.endswith("Be brief.") and text.count("Be brief.") == 1 for text in asked)
+
+
 def test_edited_arguments() -> None:
-    """Arguments that before-tool edits in place reach the tool and after-tool; the log keeps the model's."""
+    """Arguments that before-tool edits in place, on any level, reach the tool and after-tool; the event keeps the
+    model's."""
     seen: list[Any] = []
 
-    def tool(city: str) -> str:
+    def tool(place: dict[str, str]) -> str:
         """Work."""
-        seen.append(city)
-        return city
+        seen.append(place)
+        return "done"
 
     def edit(tool: Any, args: dict[str, Any], ctx: Any) -> None:
-        args["city"] = "Bergen"
+        args["place"]["city"] = "Bergen"
 
     def note(tool: Any, args: dict[str, Any], ctx: Any, result: Any) -> None:
-        seen.append(dict(args))
+        seen.append(args["place"])
 
-    runner = runner_of(
-        [call("tool", city="Oslo"), "Done."], tools=[tool], before_tool_callback=edit, after_tool_callback=note
-    )
-    list(runner.run(USER, "s", "Hi"))
-    assert seen == ["Bergen", {"city": "Bergen"}]
-    assert log(runner)[1].function_calls[0].args == {"city": "Oslo"}
+    script = [call("tool", place={"city": "Oslo"}), "Done."]
+    runner = runner_of(script, tools=[tool], before_tool_callback=edit, after_tool_callback=note)
+    consumer = Consumer().of(runner.run_async(USER, "s", "Hi")).wait()
+    assert seen == [{"city": "Bergen"}] * 2
+    for event in (consumer.events[0], log(runner)[1]):
+        assert event.function_calls[0].args == {"place": {"city": "Oslo"}}
 
 
 def writing(key: str) -> Any:
