@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rxagent.events import Content, Event, EventActions, FunctionResponse, Part
+from rxagent.events.pairing import LoggedCall
 from rxagent.invocation import Invocation
 
-from .pairing import LoggedCall
 from .sealing import ABORTED, SealStatus, seal_part
 from .tool_run import ToolRun
 

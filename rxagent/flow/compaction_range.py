@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from rxagent.events import Content, Event, EventCompaction
-
-from .pairing import LoggedCall, Pairing
+from rxagent.events.pairing import LoggedCall, Pairing
 
 __all__ = ["Span", "fitting", "still_needed", "visible"]
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final, Literal, final
 
 from rxagent.events import Content, Event, Part
+from rxagent.events.pairing import LoggedCall, Pairing
 
 from .compaction_range import Span, still_needed
 from .other_agents import as_context, call_as_context, part_as_context, response_as_context
-from .pairing import LoggedCall, Pairing
 from .rearrange import Entry, arranged, current_turn
 
 __all__ = ["REQUEST_CONFIRMATION", "History", "IncludeContents", "build_contents"]

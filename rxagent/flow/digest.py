@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Final, final
 
 from rxagent.events import Event
+from rxagent.events.pairing import LoggedCall, Pairing
 from rxagent.sessions import SessionKey
 
 from .contents import History
-from .pairing import LoggedCall, Pairing
 from .sealing import calls_to_seal
 
 __all__ = ["SessionDigest", "give_back_digest", "take_digest"]

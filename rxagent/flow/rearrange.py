@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Final, final
 
 from rxagent.events import Content, Event, FunctionResponse, Part
-
-from .pairing import LoggedCall
+from rxagent.events.pairing import LoggedCall
 
 __all__ = ["STILL_PENDING", "Entry", "arranged", "current_turn"]
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, Literal, get_args
 
 from rxagent.events import Content, Event, FunctionResponse, Part
-
-from .pairing import LoggedCall, open_calls, pending_calls
+from rxagent.events.pairing import LoggedCall, open_calls, pending_calls
 
 __all__ = [
     "ABORTED",

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from rxagent.events import Content, Event
-from rxagent.flow.pairing import Pairing
+from rxagent.events.pairing import Pairing
 
 __all__ = ["log_faults", "request_faults"]
 

@@ -11,7 +11,7 @@ from reactivex import Observer
 
 from rxagent.errors import LlmCallsLimitExceededError
 from rxagent.events import Content, Event
-from rxagent.flow.pairing import open_calls
+from rxagent.events.pairing import open_calls
 from rxagent.flow.sealing import is_seal
 from rxagent.invocation import OutcomeKind, RunConfig
 from rxagent.plugins import PluginManager

@@ -12,7 +12,7 @@ import pytest
 from reactivex import Observable
 
 from rxagent.events import Content
-from rxagent.flow.pairing import open_calls
+from rxagent.events.pairing import open_calls
 from rxagent.flow.tool_run import ToolRun
 from rxagent.invocation import RunConfig, ToolExecutionMode
 from rxagent.models import BaseLlm, LlmRequest, LlmResponse

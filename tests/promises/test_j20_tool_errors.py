@@ -12,7 +12,7 @@ import reactivex as rx
 
 from rxagent.errors import ToolError
 from rxagent.events import Event
-from rxagent.flow.pairing import open_calls
+from rxagent.events.pairing import open_calls
 from rxagent.invocation import ToolContext
 from rxagent.plugins import BasePlugin
 from rxagent.streams import Single, SingleEmitter

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rxagent import Single, SingleEmitter, SqliteSessionService, ToolContext
-from rxagent.flow.pairing import open_calls
+from rxagent.events.pairing import open_calls
 from rxagent.runner import Runner
 from rxagent.streams import Stopped
 from rxagent.testing.scripted_model import ScriptedModel, call

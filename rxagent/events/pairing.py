@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, final
 
-from rxagent.events import Event, FunctionCall, FunctionResponse, Part
+from .content import FunctionCall, FunctionResponse, Part
+from .event import Event
 
 __all__ = ["LoggedCall", "Pairing", "Reply", "is_error_result", "open_calls", "pending_calls"]
 
