@@ -93,8 +93,10 @@ class ModelTurn:
             with closing(self._responses()) as responses:
                 for response in responses:
                     self._pass_on(response)
-                    self._answer_calls()
-                    yield from self._transfers()
+                    if self._batches:
+                        self._answer_calls()
+                    if self._asked_for:
+                        yield from self._transfers()
             self._answer_calls(wait=True)
             yield from self._transfers()
         except Exception:

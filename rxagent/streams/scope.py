@@ -48,9 +48,12 @@ class CancelScope:
     @property
     def reason(self) -> str | None:
         """Why it was cancelled; None while it was not."""
-        if self._reasons:
-            return self._reasons[0]
-        return None if self._parent is None else self._parent.reason
+        scope: CancelScope | None = self
+        while scope is not None:
+            if scope._reasons:
+                return scope._reasons[0]
+            scope = scope._parent
+        return None
 
     @property
     def is_cancelled(self) -> bool:
@@ -104,7 +107,7 @@ class CancelScope:
 
     def check(self) -> None:
         """Raise Stopped when cancelled."""
-        if self.is_cancelled:
+        if self.reason is not None:  # the property beneath `is_cancelled`: this is asked several times per event
             raise Stopped(self)
 
     def wait(self, inbox: SimpleQueue[T], timeout: float | None = None) -> T | None:
