@@ -77,10 +77,10 @@ def _differs(expected: Reading, theirs: Reading, field: str) -> bool:
 def _shown(reading: Reading, field: str) -> str:
     value = getattr(reading, field)
     if field == "calls":
-        return ", ".join(f"{name} {args}" for name, args in value) or "none"
-    if field == "usage":
-        return "none" if value is None else "/".join(map(str, value))
-    return str(value).encode("ascii", "backslashreplace").decode() or "none"
+        value = ", ".join(f"{name} {args}" for name, args in value)
+    elif field == "usage":
+        value = "/".join(map(str, value or ()))
+    return str(value).encode("utf-8", "backslashreplace").decode() or "none"
 
 
 def _text_of(state: Any) -> str:
