@@ -42,13 +42,15 @@ class Env:
 
     @property
     def actions(self) -> EventActions:
-        return (self.tool or self.callback).actions
+        actions: EventActions = (self.tool or self.callback).actions
+        return actions
 
 
 def pick(declared: Any, n: int) -> list[Any]:
     """The behaviour of the n-th use."""
     many = declared.get("behaviours")
-    return many[min(n, len(many)) - 1] if many is not None else declared.get("behaviour", [])
+    operations: list[Any] = declared.get("behaviour", []) if many is None else many[min(n, len(many)) - 1]
+    return operations
 
 
 def run(operations: list[Any], env: Env) -> Any:

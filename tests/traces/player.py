@@ -14,8 +14,11 @@ from rxagent.invocation import RunConfig
 from rxagent.models import BaseLlm
 from rxagent.runner import App, Runner
 
+from .played_agents import make_agent
+from .played_model import PlayedModel
+from .played_plugin import PlayedPlugin
+from .played_sessions import LoggingSessions
 from .recorder import Recorder
-from .scripted import LoggingSessions, PlayedModel, PlayedPlugin, make_agent
 from .views import content_of, error_view, event_view, what
 
 __all__ = ["is_single_agent", "play"]
@@ -278,5 +281,5 @@ def _lanes(agent: Any, lane: str) -> dict[str, str]:
 
 
 def _config(declared: Any) -> RunConfig:
-    lower = {key: value.lower() if isinstance(value, str) else value for key, value in declared.items()}
+    lower: dict[str, Any] = {key: value.lower() if isinstance(value, str) else value for key, value in declared.items()}
     return RunConfig(**lower)

@@ -41,7 +41,7 @@ def error_view(error: BaseException) -> dict[str, Any]:
 
 def event_view(event: Event) -> dict[str, Any]:
     """ADK's JSON without timestamp and without empty members of actions."""
-    view = json.loads(event.model_dump_json(by_alias=True))
+    view: dict[str, Any] = json.loads(event.model_dump_json(by_alias=True))
     view.pop("timestamp", None)
     actions = {
         key: value
