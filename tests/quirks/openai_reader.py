@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-import httpx
 import openai
 from openai.lib.streaming.chat import ChatCompletionStreamState
 
@@ -26,9 +25,9 @@ _ITS_ERROR: Final = "its own error"
 @contextmanager
 def opened(base_url: str, *, idle: float) -> Iterator[openai.OpenAI]:
     """A client without retries. idle: seconds of silence that it allows."""
-    timeout = httpx.Timeout(10, read=idle)
+    timeout = openai.Timeout(10, read=idle)
     with (
-        httpx.Client(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)) as wire,
+        openai.DefaultHttpxClient(trust_env=False) as wire,
         openai.OpenAI(base_url=base_url, api_key="none", max_retries=0, timeout=timeout, http_client=wire) as client,
     ):
         yield client
