@@ -36,7 +36,10 @@ class CallIds:
     def assigned(self, content: Content, *, partial: bool = False) -> Content:
         """The content with good ids in its calls."""
         parts = content.parts or ()
-        if not any(part.function_call is not None for part in parts):
+        for part in parts:
+            if part.function_call is not None:
+                break
+        else:
             return content
         here: list[str] = []
         given: Counter[str | None] = Counter()

@@ -77,7 +77,7 @@ class ModelTurn:
         self._emit = emit
         self._scope = scope
         self._ids = ids
-        self._actions = EventActions()  # what the model callbacks write; every event of the call carries it
+        self._actions: EventActions | None = None  # what the model callbacks write; every event of the call carries it
         self._batches: list[CallBatch] = []
         self._asked_for: list[str] = []  # agents to hand over to
         self._request = LlmRequest()
@@ -157,6 +157,8 @@ class ModelTurn:
         plugins = self._context.invocation.plugins
         if not callbacks and not plugins.hooks(hook):
             return None
+        if self._actions is None:
+            self._actions = EventActions()
         context = CallbackContext(self._context, self._actions, self._scope)
         answer = plugins.first(hook, self._scope, context, *more)
         if answer is None:
@@ -184,12 +186,13 @@ class ModelTurn:
             fields["content"] = assigned = self._ids.assigned(content, partial=bool(response.partial))
             if assigned is not content and (long_running := self._long_running(assigned)):
                 fields["long_running_tool_ids"] = long_running
+        if self._actions is not None:
+            fields["actions"] = self._actions.copied()
         context = self._context
         return Event(
             invocation_id=context.invocation_id,
             author=self._agent.name,
             branch=context.branch,
-            actions=self._actions.copied(),
             **fields,
         )
 

@@ -7,9 +7,8 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any, Generic, TypeAlias, TypeVar, final
 
 from . import aio, idle
@@ -114,7 +113,7 @@ class Door:
         A loop's thread does not stand still (the taker may need it): what comes there waits in memory.
         """
         self.scope.check()
-        with suppress(Empty):
+        if not self.permits.empty():  # nobody else takes them
             self.permits.get_nowait()
             return
         if self.is_free or aio.on_loop_thread():
