@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .chat_completions import ChatCompletions
     from .limits import Timeouts
     from .local import LocalModel
+    from .profiles import Profile
     from .registry import LlmRegistry
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "LlmRequest",
     "LlmResponse",
     "LocalModel",
+    "Profile",
     "Timeouts",
 ]
 
@@ -31,6 +33,7 @@ _LATER: Final = {
     "ChatCompletions": ".chat_completions",
     "LlmRegistry": ".registry",
     "LocalModel": ".local",
+    "Profile": ".profiles",
     "Timeouts": ".limits",
 }
 

@@ -21,7 +21,9 @@ class Address:
 
     __slots__ = ("_secrets", "headers", "peer", "shown", "url")
 
-    def __init__(self, base_url: str, api_key: str | None, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, base_url: str, api_key: str | None, headers: Mapping[str, str], *, key_header: str = "Authorization"
+    ) -> None:
         parts = _parsed(base_url)
         self.peer = parts.netloc.rpartition("@")[2]
         path = parts.path.rstrip("/").removesuffix(_PATH)
@@ -34,7 +36,8 @@ class Address:
             "User-Agent": "rxagent",
         }
         if api_key:
-            self.headers["Authorization"] = f"Bearer {api_key.strip()}"
+            key = api_key.strip()
+            self.headers[key_header] = f"Bearer {key}" if key_header == "Authorization" else key
         self.headers.update(headers)
         _check(self.headers)
         userinfo, _, _ = parts.netloc.rpartition("@")
@@ -64,12 +67,13 @@ def _parsed(base_url: str) -> SplitResult:
 
 def _check(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
+        is_key = name.lower() in ("authorization", "api-key")
         try:
-            fine = value.encode("latin-1").isascii() or name.lower() != "authorization"
+            fine = value.encode("latin-1").isascii() or not is_key
         except UnicodeEncodeError:
             fine = False
         if not fine or any(sign in value for sign in "\r\n\0"):
-            what = "the API key" if name.lower() == "authorization" else f"the header {name!r}"
+            what = "the API key" if is_key else f"the header {name!r}"
             raise ConfigError(f"{what} holds characters that no HTTP header may hold; was it copied whole?")
 
 

@@ -20,8 +20,10 @@ from rxagent.streams.scope import CancelScope
 
 from .base import BaseLlm
 from .chat_address import Address
+from .chat_refusal import refusal
 from .chat_retry import Retries, http_error
 from .limits import Limits, Timeouts
+from .profiles import Profile, profile_for, profile_named
 from .request import LlmRequest
 from .response import LlmResponse
 from .transport import Reply, Transport
@@ -44,10 +46,12 @@ class ChatCompletions(BaseLlm):
     OPENAI_API_KEY; a local server needs none. headers: more headers, these win.
     timeouts: see `Timeouts`. retries: how often a call is tried again when the connection fails or the server answers
     408, 409, 429 or 5xx, as long as this call has emitted nothing.
+    profile: what the server wants otherwise than others do: a Profile, or the name of a known one; without it the one
+    that address and model tell.
     pool_size: connections kept for the next call; choose it as large as the runs that are under way at once.
     verify: True, False, or a file of certificates. proxies: by scheme, as in requests; None: the environment's.
 
-    Raises ConfigError when there is no base URL, or a key or URL that cannot be one.
+    Raises ConfigError when there is no base URL, a key or URL that cannot be one, or no profile of that name.
     """
 
     def __init__(
@@ -59,6 +63,7 @@ class ChatCompletions(BaseLlm):
         headers: Mapping[str, str] | None = None,
         timeouts: Timeouts | None = None,
         retries: int = 2,
+        profile: Profile | str | None = None,
         pool_size: int = 64,
         verify: bool | str = True,
         proxies: Mapping[str, str] | None = None,
@@ -70,7 +75,10 @@ class ChatCompletions(BaseLlm):
                 f"no server for the model {model!r}: give base_url, or set RXAGENT_BASE_URL (it usually ends in /v1)"
             )
         api_key = api_key or os.environ.get("RXAGENT_API_KEY") or os.environ.get("OPENAI_API_KEY")
-        self._address = Address(base_url, api_key, headers or {})
+        if isinstance(profile, str):
+            profile = profile_named(profile, model)
+        self.profile = profile or profile_for(base_url, model)
+        self._address = Address(base_url, api_key, headers or {}, key_header=self.profile.key_header)
         self._timeouts = timeouts or Timeouts()
         self._retries = retries
         self._transport = Transport(pool_size=pool_size, verify=verify, proxies=proxies)
@@ -103,7 +111,7 @@ class ChatCompletions(BaseLlm):
         return f"<{type(self).__name__} {self.model!r} at {self.base_url}>"
 
     def _answer(self, scope: CancelScope, request: LlmRequest, stream: bool) -> Iterator[LlmResponse]:
-        body = request_json(request, self.model)
+        body = request_json(request, self.model, self.profile)
         limits = Limits(self._timeouts, self._address.peer)
         retries = Retries(self._retries)
         while True:
@@ -124,7 +132,8 @@ class ChatCompletions(BaseLlm):
         limits.enter("connect")
         with self._transport.post(scope, self._address.url, self._address.headers, body, limits) as reply:
             if not 200 <= reply.status < 300:
-                raise http_error(reply.status, reply.headers, _error_text(reply), self._address, self.model)
+                error = http_error(reply.status, reply.headers, _error_text(reply), self._address, self.model)
+                raise refusal(error, body)
             reader = BodyReader(self._address.shown)
             for response in _partials(reply, reader):
                 if stream:

@@ -54,7 +54,7 @@ class Retries:
 
 def http_error(status: int, headers: Mapping[str, str], text: str, address: Address, model: str) -> ModelHttpError:
     """The error for an error status: what the server says, and what to do."""
-    said = address.redacted(error_message(text)) or ("(a web page)" if text.lstrip()[:1] == "<" else "")
+    said = address.redacted(error_message(text) or _plain(text))
     retry_after = _seconds(headers.get("Retry-After"))
     parts = [f"the model's server answered {status}", f": {said[:500]}" if said else "", "; "]
     return ModelHttpError(
@@ -63,6 +63,12 @@ def http_error(status: int, headers: Mapping[str, str], text: str, address: Addr
         body=address.redacted(text)[:2000],
         retry_after=retry_after,
     )
+
+
+def _plain(text: str) -> str:
+    """What a body without JSON says."""
+    text = text.strip()
+    return "(a web page)" if text.startswith("<") else "" if text[:1] in ("{", "[") else text
 
 
 def _advice(status: int, address: Address, model: str, retry_after: float | None, headers: Mapping[str, str]) -> str:

@@ -42,7 +42,7 @@ FRAMINGS = {
     "comments": b": OPENROUTER PROCESSING\n\n" * 3 + PLAIN.replace(b"\n\n", b"\n: still here\n\n:\n\n"),
     "comments as data": PLAIN.replace(b"data: {", b"data: : keepalive\n\ndata: {"),
     "empty events": PLAIN.replace(b"data: {", b"data:\n\nevent: ping\n\ndata: {"),
-    "pings": b"event: ping\ndata: {}\n\nevent: ping\ndata: now\n\ndata: ping\n\ndata: {\"type\": \"ping\"}\n\n" + PLAIN,
+    "pings": b'event: ping\ndata: {}\n\nevent: ping\ndata: now\n\ndata: ping\n\ndata: {"type": "ping"}\n\n' + PLAIN,
     "ids and retries": PLAIN.replace(b"data: {", b"id: 1\nretry: 3\nevent: message\ndata: {"),
     "one object on many lines": SPREAD.encode() + b"data: [DONE]\n\n",
     "no blank line at the end": PLAIN.removesuffix(b"\n\n") + b"\n",
@@ -50,7 +50,7 @@ FRAMINGS = {
     "no [DONE], no blank line": sse(*ANSWER[:-1]).removesuffix(b"\n\n"),
     "escaped halves of characters": sse(*ANSWER).replace("\U0001f600".encode(), b"\\ud83d\\ude00"),
     "more after [DONE]": PLAIN + sse(chunk({"content": "never"})),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("size", [None, 1, 3, 64])
@@ -90,9 +90,11 @@ JSON_BODIES = {
     "indented": json.dumps(BODY, indent=2).encode(),
     "after a byte order mark and blanks": b"\xef\xbb\xbf\r\n " + json.dumps(BODY).encode(),
     "without finish": json.dumps({"choices": [{"message": MESSAGE}]}).encode(),
-    "chunks, one in each line": b"\n".join(json.dumps(one).encode() for one in (chunk({"content": "Hi"}), chunk({}, "stop"))),
+    "chunks, one in each line": b"\n".join(
+        json.dumps(one).encode() for one in (chunk({"content": "Hi"}), chunk({}, "stop"))
+    ),
     "an old form": json.dumps({"choices": [{"text": "Hi", "finish_reason": "stop"}]}).encode(),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("size", [None, 1])
@@ -123,16 +125,28 @@ def test_json_where_a_stream_was_asked(body: bytes, size: int | None) -> None:
         pytest.param(b": hold on\n\n", ModelProtocolError, "no event", id="comments alone"),
         pytest.param(b"data: [DONE]\n\n", ModelEmptyAnswerError, "without saying", id="[DONE] alone"),
         pytest.param(sse(chunk({"content": "a"})), ModelStreamTruncatedError, "no finish", id="no end"),
-        pytest.param(sse(chunk({"content": "a"})) + b'data: {"choices":[{"de', ModelStreamTruncatedError, "no finish", id="half a chunk"),
+        pytest.param(
+            sse(chunk({"content": "a"})) + b'data: {"choices":[{"de',
+            ModelStreamTruncatedError,
+            "no finish",
+            id="half a chunk",
+        ),
         pytest.param(b"event: error\ndata: boom\n\n", ModelAnswerError, "boom", id="an error event in words"),
         pytest.param(b'event: error\ndata: {"message": "boom"}\n\n', ModelAnswerError, "boom", id="an error event"),
-        pytest.param(b'event: error\ndata: {"message": "boom"}', ModelAnswerError, "boom", id="an error event at the end"),
+        pytest.param(
+            b'event: error\ndata: {"message": "boom"}', ModelAnswerError, "boom", id="an error event at the end"
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_answer(body: bytes, size: int | None, error: type[ModelError], words: str) -> None:
     """What is no answer is an error that says so; nothing ends as an empty success."""
     with pytest.raises(error, match=words):
         read(body, size)
+
+
+def _feed(reader: BodyReader, piece: bytes) -> None:
+    for _ in range(100):
+        reader.feed(piece)
 
 
 def test_a_body_without_end() -> None:
@@ -140,8 +154,7 @@ def test_a_body_without_end() -> None:
     for begin in (b'{"', b"data: ", b"", b"\ndata: x"):
         reader = BodyReader(longest=1000)
         with pytest.raises(ModelProtocolError, match="1000 bytes"):
-            for _ in range(100):
-                reader.feed(begin + b" " * 100)
+            _feed(reader, begin + b" " * 100)
 
 
 def test_it_says_whose_answer_it_is() -> None:

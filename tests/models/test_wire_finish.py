@@ -185,20 +185,48 @@ def usage(prompt: Any = None, answer: Any = None, **more: Any) -> dict[str, Any]
 @pytest.mark.parametrize(
     ("payloads", "counts"),
     [
-        pytest.param([chunk({"content": "a"}, **usage(1)), chunk({}, "stop", **usage(3, 4))], (3, 4, 7), id="cumulative"),
-        pytest.param([chunk({"content": "a"}, **usage(0, 0)), chunk({}, "stop", **usage(0, 7))], (0, 7, 7), id="zero at first"),
-        pytest.param([chunk({"content": "a"}, **usage(5, 7)), chunk({}, "stop", **usage(0, 0))], (5, 7, 12), id="zero at last"),
-        pytest.param([chunk({"content": "a"}, **usage(5, 7)), chunk({}, "stop", usage=None)], (5, 7, 12), id="null at last"),
-        pytest.param([chunk({"content": "a"}, "stop"), {"choices": [], **usage(5, 7, total_tokens=20)}], (5, 7, 20), id="after the finish"),
-        pytest.param([chunk({"content": "a"}, **usage(5)), chunk({}, "stop", usage={"completion_tokens": 7})], (5, 7, 12), id="in two halves"),
+        pytest.param(
+            [chunk({"content": "a"}, **usage(1)), chunk({}, "stop", **usage(3, 4))], (3, 4, 7), id="cumulative"
+        ),
+        pytest.param(
+            [chunk({"content": "a"}, **usage(0, 0)), chunk({}, "stop", **usage(0, 7))], (0, 7, 7), id="zero at first"
+        ),
+        pytest.param(
+            [chunk({"content": "a"}, **usage(5, 7)), chunk({}, "stop", **usage(0, 0))], (5, 7, 12), id="zero at last"
+        ),
+        pytest.param(
+            [chunk({"content": "a"}, **usage(5, 7)), chunk({}, "stop", usage=None)], (5, 7, 12), id="null at last"
+        ),
+        pytest.param(
+            [chunk({"content": "a"}, "stop"), {"choices": [], **usage(5, 7, total_tokens=20)}],
+            (5, 7, 20),
+            id="after the finish",
+        ),
+        pytest.param(
+            [chunk({"content": "a"}, **usage(5)), chunk({}, "stop", usage={"completion_tokens": 7})],
+            (5, 7, 12),
+            id="in two halves",
+        ),
         pytest.param([chunk({"content": "a"}, "stop", x_groq=usage(5, 7))], (5, 7, 12), id="Groq's place"),
-        pytest.param([chunk({"content": "a"}, "stop", x_groq=usage(1, 1), **usage(5, 7))], (5, 7, 12), id="both places"),
-        pytest.param([{"choices": [{"delta": {"content": "a"}, "finish_reason": "stop", **usage(5, 7)}]}], (5, 7, 12), id="in the choice"),
-        pytest.param([chunk({"content": "a"}, "stop", usage={"input_tokens": 5, "output_tokens": 7})], (5, 7, 12), id="other names"),
-        pytest.param([chunk({"content": "a"}, "stop", **usage(float("inf"), 7.0))], (None, 7, 7), id="numbers that are none"),
+        pytest.param(
+            [chunk({"content": "a"}, "stop", x_groq=usage(1, 1), **usage(5, 7))], (5, 7, 12), id="both places"
+        ),
+        pytest.param(
+            [{"choices": [{"delta": {"content": "a"}, "finish_reason": "stop", **usage(5, 7)}]}],
+            (5, 7, 12),
+            id="in the choice",
+        ),
+        pytest.param(
+            [chunk({"content": "a"}, "stop", usage={"input_tokens": 5, "output_tokens": 7})],
+            (5, 7, 12),
+            id="other names",
+        ),
+        pytest.param(
+            [chunk({"content": "a"}, "stop", **usage(float("inf"), 7.0))], (None, 7, 7), id="numbers that are none"
+        ),
         pytest.param([chunk({"content": "a"}, "stop", **usage("5", -7))], (None, None, 0), id="no numbers"),
     ],
-)  # fmt: skip
+)
 def test_usage(payloads: list[Any], counts: tuple[int | None, int | None, int]) -> None:
     """Usage counts once, the last that says something, wherever and however often it comes."""
     found = run(*payloads, DONE)[-1].usage_metadata

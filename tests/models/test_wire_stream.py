@@ -124,7 +124,7 @@ def test_the_choice_that_came_first() -> None:
     for ours, others in ((0, 1), (1, 0), (2, 3)):
         both = [{"index": ours, "delta": {"content": "a"}}, {"index": others, "delta": {"content": "b"}}]
         other = {"index": others, "delta": {"content": "c"}, "finish_reason": "length"}
-        end = {"index": None, "delta": {}, "finish_reason": "stop"}
+        end: dict[str, Any] = {"index": None, "delta": {}, "finish_reason": "stop"}
         final = run({"choices": both}, {"choices": [other]}, {"choices": [end]})[-1]
         assert (final.text, final.finish_reason) == ("a", "STOP")
 
