@@ -19,16 +19,6 @@ __all__ = [
     "refuse",
     "refuse_later",
 ]
-    "INTERNAL",
-    "AsyncShop",
-    "Shop",
-    "get_weather",
-    "look_up",
-    "no_city",
-    "no_city_later",
-    "refuse",
-    "refuse_later",
-]
 
 INTERNAL = {"status": "error", "message": "An internal error occurred."}
 """The result of a tool that raised an error of its own."""
