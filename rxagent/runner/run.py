@@ -127,7 +127,7 @@ class Run:
         """Take a place in the session's line; the work follows when the turn comes."""
         self.spec.runner.register(self)
         if self._unended.is_taken:  # left before it came here: who ended it has found nothing to forget
-            self.spec.runner.forget(self, leftover=False)
+            self.spec.runner.forget(self)
         self.line.enter(self)
         self._attach()
 
@@ -364,6 +364,10 @@ class Run:
             return
         outcome = self._fate.outcome
         assert outcome is not None  # nothing leaves before a decision
+        if self.ledger.count:
+            self.spec.runner.note_leftover(self)
+            if not self.ledger.count:  # it has left between the two
+                self.spec.runner.forget_leftover(self)
         self._part()
         outcome.end(self._began)
         self._log.count_into(outcome)
@@ -375,9 +379,7 @@ class Run:
         self._keep_digest()
         guarded("close_run", self._store_turn.give_back)
         self.line.leave(self)  # before the end is told: the consumer may start, and wait for, the next turn there
-        self.spec.runner.forget(self, leftover=self.ledger.count > 0)
-        if not self.ledger.count:  # it may have left between the two
-            self.spec.runner.forget_leftover(self)
+        self.spec.runner.forget(self)
         self.ended.set()
         self._outlet.put("error" if outcome.kind == "failed" else "end", outcome.error)
         self._outlet.drain()

@@ -194,12 +194,15 @@ class Runner:
         with self._lock:
             self._live.add(run)
 
-    def forget(self, run: Run, *, leftover: bool) -> None:
-        """A run has ended; `leftover`: some of its work has not."""
+    def forget(self, run: Run) -> None:
+        """A run has ended."""
         with self._lock:
             self._live.discard(run)
-            if leftover:
-                self._leftovers.add(run)
+
+    def note_leftover(self, run: Run) -> None:
+        """A run ends by its grace, while some of its work goes on."""
+        with self._lock:
+            self._leftovers.add(run)
 
     def forget_leftover(self, run: Run) -> None:
         """The last work of a run has ended."""

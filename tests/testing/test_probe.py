@@ -42,7 +42,6 @@ def test_the_instants_of_a_run_with_one_call() -> None:
         "event 1 delivered",
         "tool plain 1 due",
         "tool plain 1 started",
-        "tool plain 1 waiting",
         "tool plain 1 done",
         "tool plain 1 over",
         "event 2 delivered",

@@ -8,14 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
-from reactivex import Observable
 
 from rxagent.agents import LlmAgent
 from rxagent.events import Event
 from rxagent.invocation import RunConfig
-from rxagent.models.base import BaseLlm
-from rxagent.models.request import LlmRequest
-from rxagent.models.response import LlmResponse
 from rxagent.runner import Runner
 from rxagent.runner.log import RunLog
 from rxagent.runner.run import Run
@@ -72,7 +68,7 @@ def test_a_run_that_stores_what_it_does_not_show(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(
         RunLog,
         "_replaced",
-        lambda self, event, context: show(self, event, context).model_copy(update={"id": "another"}),
+        lambda self, *args: show(self, *args).model_copy(update={"id": "another"}),
     )
     text = faults(runner_for(plain, steps=1))
     assert "never stopped" in text
@@ -91,18 +87,18 @@ def test_work_that_goes_on() -> None:
     """Code that ignores the stop beyond the grace is told as work that goes on."""
     made: list[Runner] = []
 
-    class Stubborn(BaseLlm):
-        def generate_content(self, llm_request: LlmRequest, stream: bool = False) -> Observable[LlmResponse]:
-            if len(made) > 1:
-                threading.Event().wait(0.3)  # the fault: nothing can stop it
-            return ScriptedModel("Hi").generate_content(llm_request, stream)
+    def stubborn() -> None:
+        """Take long."""
+        if len(made) > 1:
+            threading.Event().wait(0.3)  # the fault: nothing can stop it
 
     def make() -> Runner:
-        made.append(Runner(LlmAgent(name="a", model=Stubborn("stubborn"))))
+        model = ScriptedModel([call("stubborn")], ["done"])
+        made.append(Runner(LlmAgent(name="a", model=model, tools=[stubborn])))
         return made[-1]
 
     text = faults(make, run_config=RunConfig(cancel_grace_period=0.01))
-    assert f"  dispose at {AT_ONCE!r}:\n    - work of the run goes on after its end: e-" in text
+    assert "dispose at 'tool stubborn 1 started':\n    - work of the run goes on after its end: e-" in text
 
 
 def test_a_run_that_does_not_end() -> None:
