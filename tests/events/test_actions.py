@@ -30,6 +30,7 @@ def test_nothing_merged_is_empty() -> None:
         ("escalate", True, False),
         ("compaction", EventCompaction(end_timestamp=1), EventCompaction(end_timestamp=2)),
         ("agent_state", {"a": 1}, {"b": 2}),
+        ("agent_state", {"a": 1}, {}),
         ("rewind_before_invocation_id", "a", "b"),
         ("unknown_field", {"a": 1}, {"b": 2}),
     ],

@@ -87,6 +87,18 @@ def test_callbacks_inside_callbacks() -> None:
     assert (ran, scope.reason) == (["a", "inner"], "first")
 
 
+def test_what_has_arrived_does_not_outrun_a_cancel() -> None:
+    """An item that is there is taken without a wait; once the scope is cancelled, it is not taken any more."""
+    scope, inbox = CancelScope(), SimpleQueue[str]()
+    inbox.put("a")
+    inbox.put("b")
+    assert scope.wait(inbox) == "a"
+    scope.cancel()
+    with pytest.raises(Stopped):
+        scope.wait(inbox)
+    assert inbox.get_nowait() == "b"
+
+
 def test_children() -> None:
     """A child is cancelled with its parent, for the same reason; its own cancel does not reach the parent."""
     parent = CancelScope()

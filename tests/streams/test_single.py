@@ -161,6 +161,32 @@ def test_start_is_not_called_in_subscribe() -> None:
     assert held.started.empty()
 
 
+def test_begin_starts_in_place() -> None:
+    """Begun, it starts before `begin` returns, also inside of a subscribe, gives its one end, and can be disposed."""
+    ends: list[object] = []
+
+    def inside(emitter: SingleEmitter[int]) -> None:
+        Single.just(1).begin(ends.append, ends.append)
+        ends.append("started")
+        emitter.on_success(2)
+        emitter.on_success(3)
+
+    reactivex.concat(Single(inside)).subscribe(ends.append)
+    assert ends == [1, "started", 2]
+
+    boom, held = Boom(), Created()
+
+    def fails() -> int:
+        raise boom
+
+    Single.from_callable(fails).begin(ends.append, ends.append)
+    dispose = held.single.begin(ends.append, ends.append)
+    dispose()
+    held.emitter.on_success("late")
+    assert held.cancelled.is_set()
+    assert ends == [1, "started", 2, boom]
+
+
 def test_exit_passes() -> None:
     """A SystemExit of the start function leaves by the subscriber."""
 
