@@ -87,18 +87,18 @@ def test_work_that_goes_on() -> None:
     """Code that ignores the stop beyond the grace is told as work that goes on."""
     made: list[Runner] = []
 
-    def stubborn() -> None:
-        """Take long."""
-        if len(made) > 1:
-            threading.Event().wait(0.3)  # the fault: nothing can stop it
+    class Stubborn(InMemorySessionService):
+        def append_events(self, session: Session, events: Sequence[Event], **options: Any) -> Any:
+            if len(made) > 1 and events[0].author == "a":
+                threading.Event().wait(0.3)  # the fault: nothing can stop it
+            return super().append_events(session, events, **options)
 
     def make() -> Runner:
-        model = ScriptedModel([call("stubborn")], ["done"])
-        made.append(Runner(LlmAgent(name="a", model=model, tools=[stubborn])))
+        made.append(Runner(LlmAgent(name="a", model=ScriptedModel(["Hi"])), session_service=Stubborn()))
         return made[-1]
 
     text = faults(make, run_config=RunConfig(cancel_grace_period=0.01))
-    assert "dispose at 'tool stubborn 1 started':\n    - work of the run goes on after its end: e-" in text
+    assert "dispose at 'append 2 begun':\n    - work of the run goes on after its end: e-" in text
 
 
 def test_a_run_that_does_not_end() -> None:
