@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final, final
 
 from reactivex import Observable
@@ -20,7 +21,7 @@ from rxagent.streams.scope import CancelScope
 
 from .base import BaseLlm
 from .chat_address import Address
-from .chat_refusal import refusal
+from .chat_refusal import refusal, refuses_usage
 from .chat_retry import Retries, http_error
 from .limits import Limits, Timeouts
 from .profiles import Profile, profile_for, profile_named
@@ -122,6 +123,10 @@ class ChatCompletions(BaseLlm):
                     yield response
                 return
             except Exception as error:
+                if self.profile.stream_usage and refuses_usage(error):
+                    self.profile = replace(self.profile, stream_usage=False)  # learned, for this and later calls
+                    body = request_json(request, self.model, self.profile)
+                    continue
                 seconds = None if emitted else retries.pause_after(error)
                 if seconds is None:
                     raise

@@ -11,7 +11,7 @@ from rxagent.errors import ModelError, ModelHttpError, ModelRequestError
 
 from .wire_parts import input_kinds
 
-__all__ = ["refusal"]
+__all__ = ["refusal", "refuses_usage"]
 
 _STATUSES: Final = frozenset({400, 415, 422, 500, 501})
 _WORDS: Final = re.compile(
@@ -38,3 +38,8 @@ def refusal(error: ModelHttpError, body: bytes) -> ModelError:
     )
     refused.__cause__ = error
     return refused
+
+
+def refuses_usage(error: Exception) -> bool:
+    """True when the server refused the question for usage, which is put to every server that is not known to."""
+    return isinstance(error, ModelHttpError) and error.status in (400, 422) and "stream_options" in error.body

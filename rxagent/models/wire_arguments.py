@@ -6,11 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, final
 
-from pydantic_core import from_json
-
 from rxagent.errors import ModelProtocolError, ModelStreamTruncatedError
 
-from .wire_text import joined
+from .wire_text import joined, mended, value_of
 
 __all__ = ["Arguments", "begins_arguments"]
 
@@ -86,14 +84,14 @@ class Arguments:
         Raises ModelStreamTruncatedError for half of them, ModelProtocolError for what is no JSON object.
         """
         if self._object is not None:
-            return dict(self._object)
+            return dict(mended(self._object))
         text = self.text.strip()
         if text in ("", "null", "[]"):  # `[]` is PHP's empty object
             return {}
         try:
-            found = from_json(text)
+            found = value_of(text)
             if isinstance(found, str):  # encoded twice
-                found = from_json(found)
+                found = value_of(found)
         except ValueError:
             if not self.is_whole:
                 raise ModelStreamTruncatedError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Final, Literal, final
 
 from rxagent.errors import ModelProtocolError
@@ -14,12 +16,17 @@ __all__ = ["BodyReader"]
 
 _BOM: Final = b"\xef\xbb\xbf"
 _BLANK: Final = b"\xef\xbb\xbf \t\r\n"
+_EVENTS: Final = re.compile(rb"\s*(\xef\xbb\xbf)?\s*(:|data|event|id|retry)")  # how a stream of events begins
+_TELLING: Final = 16  # bytes that tell it
 _LONGEST_BODY: Final = 32 * 2**20
 
 
 @final
 class BodyReader:
     """A push reader: `feed` it what arrives, in pieces of any size; `close` it at the end.
+
+    `feed` is a generator, which is to be run to its end: an error comes after the responses that stand before it,
+    however the server's bytes are cut.
 
     ::
 
@@ -32,7 +39,7 @@ class BodyReader:
     where: how to name the server in errors. longest: bytes that an event, or a whole body, may have.
     """
 
-    __slots__ = ("_answer", "_body", "_form", "_longest", "_parser", "_size", "_told", "_where")
+    __slots__ = ("_answer", "_body", "_form", "_head", "_longest", "_parser", "_size", "_told", "_where")
 
     def __init__(self, where: str = "the model's server", longest: int = _LONGEST_BODY) -> None:
         self._answer = AnswerAssembly()
@@ -41,6 +48,7 @@ class BodyReader:
         self._size = 0
         self._form: Literal["head", "events", "json"] = "head"
         self._longest = longest
+        self._head = b""  # the beginning of what is taken for events
         self._told = False  # an event has come
         self._where = where
 
@@ -59,25 +67,35 @@ class BodyReader:
         """True when the answer may end here."""
         return self._answer.is_finished
 
-    def feed(self, chunk: bytes) -> list[LlmResponse]:
+    def feed(self, chunk: bytes) -> Iterator[LlmResponse]:
         """The partial responses that these bytes complete. Raises ModelError and its subclasses."""
-        if self._form == "events":
-            return self._events(chunk)
+        if self._form != "events":
+            chunk = self._formless(chunk)
+        if len(self._head) < _TELLING:
+            self._head += chunk[:_TELLING]
+        for event in self._parser.feed(chunk):
+            self._told = True
+            response = self._answer.add_data(event.data, event.event)
+            if response is not None:
+                yield response
+
+    def _formless(self, chunk: bytes) -> bytes:
+        """Take what comes before the form is known, and a body that is JSON. Returns the events' first bytes."""
         self._body.append(chunk)
         self._size += len(chunk)
         if self._size > self._longest:
             raise ModelProtocolError(f"the server sent a body of more than {self._longest} bytes")
         if self._form == "json" or not chunk.strip(_BLANK):
-            return []
+            return b""
         head = b"".join(self._body)
         first = head.removeprefix(_BOM).lstrip()[:1]
         if first == b"<":
             raise self._not_chat("a web page")
         if first in (b"{", b"["):
             self._form, self._body = "json", [head.removeprefix(_BOM)]
-            return []
+            return b""
         self._form, self._body = "events", []
-        return self._events(head)
+        return head
 
     def close(self) -> LlmResponse:
         """The whole answer, at the end of the body. Raises as `AnswerAssembly.final` does, and for what is none."""
@@ -88,18 +106,9 @@ class BodyReader:
                 self._told = True
                 self._answer.add_tail(event.data, event.event)
             self._parser.close()
-            if not self._told and self._form == "events" and not self._answer.is_finished:
+            if not self._told and self._form == "events" and not _EVENTS.match(self._head):
                 raise self._not_chat("no event of a stream")
         return self._answer.final()
-
-    def _events(self, chunk: bytes) -> list[LlmResponse]:
-        responses = []
-        for event in self._parser.feed(chunk):
-            self._told = True
-            response = self._answer.add_data(event.data, event.event)
-            if response is not None:
-                responses.append(response)
-        return responses
 
     def _not_chat(self, what: str) -> ModelProtocolError:
         return ModelProtocolError(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pydantic_core import from_json
 
-__all__ = ["TextPieces", "chunk_of", "joined", "name_of", "text_of"]
+__all__ = ["TextPieces", "chunk_of", "joined", "mended", "name_of", "text_of", "value_of"]
 
 _HIGH: Final = ("\ud800", "\udbff")
 
@@ -43,6 +43,23 @@ def chunk_of(text: str) -> Any:
         return json.loads(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def mended(value: Any) -> Any:
+    """The JSON value with all its texts mended: halves of characters cannot be stored."""
+    if isinstance(value, str):
+        return joined((value,))
+    if isinstance(value, dict):
+        return {joined((key,)): mended(item) for key, item in value.items()}
+    return [mended(item) for item in value] if isinstance(value, list) else value
+
+
+def value_of(text: str) -> Any:
+    """The JSON value of a text, mended. Raises ValueError."""
+    try:
+        return from_json(text)
+    except ValueError:
+        return mended(chunk_of(text))
 
 
 class TextPieces:

@@ -60,3 +60,16 @@ def test_nothing_is_sent_that_cannot_be_honoured() -> None:
             ask(model, LlmRequest([Content.user("Hi")], config=GenerateContentConfig(extra_body={"n": 2})))
         assert server.requests == []
         assert ask(model, question())[-1].text == "Hi"
+
+
+def test_a_server_that_refuses_the_question_for_usage() -> None:
+    """A server that refuses `stream_options` is asked again without, once, and no more in later calls."""
+    message = {"error": {"message": "Unrecognized request argument supplied: stream_options"}}
+    with ChatServer([status(400, message), text("Hi"), text("Hi again")]) as server:
+        model = ChatCompletions("m", server.base_url, retries=0)
+        assert [ask(model)[-1].text, ask(model)[-1].text] == ["Hi", "Hi again"]
+        assert ["stream_options" in one.json for one in server.requests] == [True, False, False]
+    with ChatServer([status(400, message), status(400, message)]) as server:
+        with pytest.raises(ModelHttpError):
+            ask(ChatCompletions("m", server.base_url, retries=0))
+        assert len(server.requests) == 2

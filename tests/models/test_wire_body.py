@@ -122,7 +122,7 @@ def test_json_where_a_stream_was_asked(body: bytes, size: int | None) -> None:
         pytest.param(b'{"choices": [{"message": {}}]}', ModelEmptyAnswerError, "without", id="an empty message"),
         pytest.param(b"upstream connect error", ModelProtocolError, "no event", id="words"),
         pytest.param(b"", ModelStreamTruncatedError, "no finish", id="nothing"),
-        pytest.param(b": hold on\n\n", ModelProtocolError, "no event", id="comments alone"),
+        pytest.param(b": hold on\n\n", ModelStreamTruncatedError, "no finish", id="comments alone"),
         pytest.param(b"data: [DONE]\n\n", ModelEmptyAnswerError, "without saying", id="[DONE] alone"),
         pytest.param(sse(chunk({"content": "a"})), ModelStreamTruncatedError, "no finish", id="no end"),
         pytest.param(
@@ -146,7 +146,7 @@ def test_what_is_no_answer(body: bytes, size: int | None, error: type[ModelError
 
 def _feed(reader: BodyReader, piece: bytes) -> None:
     for _ in range(100):
-        reader.feed(piece)
+        list(reader.feed(piece))
 
 
 def test_a_body_without_end() -> None:
@@ -160,4 +160,26 @@ def test_a_body_without_end() -> None:
 def test_it_says_whose_answer_it_is() -> None:
     """An answer that is no chat names the server that gave it."""
     with pytest.raises(ModelProtocolError, match=r"http://here answered with a web page"):
-        BodyReader("http://here").feed(b" <html>")
+        list(BodyReader("http://here").feed(b" <html>"))
+
+
+@pytest.mark.parametrize("size", [None, 1])
+def test_what_came_before_an_error(size: int | None) -> None:
+    """The responses that stand before an error in the stream come before it, also when all of it is one piece."""
+    body = sse(chunk({"content": "Hel"}), chunk({"content": "lo"}), {"error": "boom"})
+    seen: list[str] = []
+    reader = BodyReader()
+    with pytest.raises(ModelAnswerError) as caught:
+        _collect(reader, _cut(body, size), seen)
+    assert (seen, caught.value.text) == (["Hel", "lo"], "Hello")
+
+
+def _cut(body: bytes, size: int | None) -> list[bytes]:
+    size = size or len(body)
+    return [body[at : at + size] for at in range(0, len(body), size)]
+
+
+def _collect(reader: BodyReader, pieces: list[bytes], seen: list[str]) -> None:
+    for piece in pieces:
+        for response in reader.feed(piece):
+            seen.append(response.text)
