@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, final
+from typing import Any
 
 from rxagent.events import Event, now_ms
 
@@ -32,7 +32,6 @@ class _Record:
         self.updated = now_ms()
 
 
-@final
 class InMemorySessionService(BaseSessionService):
     """Sessions in the memory of this process; for tests, and for what may be forgotten.
 
