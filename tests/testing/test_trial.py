@@ -43,7 +43,7 @@ def test_the_report_counts_and_names_the_instants(monkeypatch: pytest.MonkeyPatc
 def test_a_service_that_appends_after_the_stop() -> None:
     """An event that a service stores behind the run's back is found in the log."""
 
-    class Forgetful(InMemorySessionService):  # type: ignore[misc]  # final: for users
+    class Forgetful(InMemorySessionService):
         def append_events(self, session: Session, events: Sequence[Event], **options: Any) -> list[Event]:
             stored = super().append_events(session, events, **options)
             if any(event.author == "a" for event in events):
