@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
+from contextvars import Context, ContextVar, copy_context
 from typing import TYPE_CHECKING
 
 from rxagent.errors import UsageError
-from rxagent.streams.aio import current_taker
+from rxagent.streams.aio import current_taker, home_loop
+from rxagent.streams.iteration import current_door, enclosing_scopes
+from rxagent.streams.ledger import current_ledger
 
 if TYPE_CHECKING:
     from .run import Run
 
-__all__ = ["inside", "live", "refuse_self_wait", "serving"]
+__all__ = ["contexts_of", "inside", "live", "refuse_self_wait", "serving"]
 
 inside: ContextVar[frozenset[Run]] = ContextVar("rxagent_inside", default=frozenset())
 """The runs that this code is part of: their tools, callbacks, hooks."""
@@ -49,3 +51,16 @@ def refuse_self_wait(run: Run) -> bool:
             "finish or close that loop first"
         )
     return True
+
+
+def contexts_of(run: Run) -> tuple[Context, Context]:
+    """Where the run's code runs, and where its consumer's callbacks run: both as the subscriber left them."""
+    work, consumer = copy_context(), copy_context()
+    work.run(current_door.set, None)
+    work.run(home_loop.set, run.door.loop)
+    work.run(current_ledger.set, run.ledger)
+    work.run(enclosing_scopes.set, (*enclosing_scopes.get(), run.scope))
+    work.run(inside.set, live(inside) | {run})
+    consumer.run(current_door.set, None)
+    consumer.run(serving.set, live(serving) | {run})
+    return work, consumer

@@ -8,7 +8,6 @@ end       the last work out, or the grace: on_run_end, the turn, the terminal ev
 
 from __future__ import annotations
 
-import contextvars
 import threading
 import time
 from collections.abc import Callable
@@ -24,15 +23,14 @@ from rxagent.flow.compaction import compact_after_run
 from rxagent.flow.digest import give_back_digest
 from rxagent.invocation import AbortSignal, Invocation, InvocationContext, Outcome, OutcomeKind, StopDepth
 from rxagent.streams import CancelScope, Ledger, Mailbox, Outlet, Stopped, aio, drop, guarded
-from rxagent.streams.iteration import Door, current_door, enclosing_scopes
-from rxagent.streams.ledger import current_ledger
+from rxagent.streams.iteration import Door, current_door
 from rxagent.streams.timer import timer
 from rxagent.streams.workers import workers
 
 from .fate import Fate, Token
 from .lines import Turn, line_of
 from .log import RunLog
-from .nesting import inside, live, refuse_self_wait, serving
+from .nesting import contexts_of, refuse_self_wait
 from .opening import Opening, open_session
 from .report import report, report_late
 from .spec import RunSpec
@@ -80,7 +78,7 @@ class Run:
         self._began = time.perf_counter()
         self._upstream = SerialDisposable()
         self._take_backs: list[Callable[[], object]] = []
-        self._work_context, consumer_context = self._contexts()
+        self._work_context, consumer_context = contexts_of(self)
         self._outlet = Outlet(observer, consumer_context, self.fail)
         self._log = RunLog(self.invocation, self._fate, self._outlet)
         self.invocation.append_unseen = self._log.append_unseen
@@ -89,18 +87,6 @@ class Run:
         door.before_wait = self.refuse_self_wait
         self._take_backs.append(door.scope.on_cancel(self.dispose))
         self.scope.on_cancel(door.let_go)
-
-    def _contexts(self) -> tuple[contextvars.Context, contextvars.Context]:
-        """Where the run's code runs, and where its consumer's callbacks run: both as the subscriber left them."""
-        work, consumer = contextvars.copy_context(), contextvars.copy_context()
-        work.run(current_door.set, None)
-        work.run(aio.home_loop.set, self.door.loop)
-        work.run(current_ledger.set, self.ledger)
-        work.run(enclosing_scopes.set, (*enclosing_scopes.get(), self.scope))
-        work.run(inside.set, live(inside) | {self})
-        consumer.run(current_door.set, None)
-        consumer.run(serving.set, live(serving) | {self})
-        return work, consumer
 
     # -- starting ------------------------------------------------------------------------------------------------------
 
