@@ -1,0 +1,64 @@
+"""The driver: hand-overs in the middle of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+import reactivex as rx
+
+from rxagent.agents import BaseAgent, LlmAgent
+from rxagent.errors import RunError
+from rxagent.events import Content, Event
+from rxagent.runner import Runner
+from rxagent.testing import ScriptedModel, call
+
+from .speakers import Doing
+
+
+def handing(name: str, to: str, *, sub_agents: Sequence[BaseAgent]) -> LlmAgent:
+    model = ScriptedModel([call("transfer_to_agent", agent_name=to)], repeat_last=True)
+    return LlmAgent(name=name, model=model, sub_agents=sub_agents)
+
+
+def authors(agent: BaseAgent, *messages: str) -> list[str | None]:
+    """Who has spoken in the runs of these messages."""
+    with Runner(agent) as runner:
+        return [event.author for text in messages for event in runner.run("me", "s", text)]
+
+
+def test_a_hand_over_goes_on_in_the_same_run() -> None:
+    """The call, its response, then the other agent's answer; the next message goes straight to that one."""
+    kid = LlmAgent(name="kid", model=ScriptedModel("I am here.", "Still here."))
+    root = handing("root", "kid", sub_agents=[kid])
+    assert authors(root, "one", "two") == ["root", "root", "kid", "kid"]
+
+
+def test_an_agent_of_another_kind_takes_over() -> None:
+    """An agent that is an Observable of its own kind may be the target."""
+    other = Doing("other", lambda ctx: rx.just(Event(author="other", content=Content.model("mine"))))
+    assert authors(handing("root", "other", sub_agents=[other]), "go") == ["root", "root", "other"]
+
+
+def test_a_failing_target_fails_the_run() -> None:
+    """The error of an agent of another kind is the run's."""
+    other = Doing("other", lambda ctx: rx.throw(OSError("disk")))
+    with Runner(handing("root", "other", sub_agents=[other])) as runner, pytest.raises(OSError, match="disk"):
+        list(runner.run("me", "s", "go"))
+
+
+def test_a_chain_is_flat() -> None:
+    """Three hundred hand-overs in a row need no deep stack."""
+    agent = LlmAgent(name="a299", model=ScriptedModel("done"))
+    for number in reversed(range(299)):
+        agent = handing(f"a{number}", agent.name, sub_agents=[agent])
+    with Runner(agent) as runner:
+        events = list(runner.run("me", "s", "go"))
+    assert (events[-1].author, events[-1].text) == ("a299", "done")
+
+
+def test_an_unknown_name_names_the_known_ones() -> None:
+    """A name that the tree does not have is an error with the names that it has."""
+    root = handing("root", "nobody", sub_agents=[LlmAgent(name="kid", model=ScriptedModel("x"))])
+    with Runner(root) as runner, pytest.raises(RunError, match=r"nobody.*root, kid"):
+        list(runner.run("me", "s", "go"))

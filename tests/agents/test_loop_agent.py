@@ -1,0 +1,55 @@
+"""LoopAgent: again and again, until one escalates."""
+
+from __future__ import annotations
+
+import pytest
+import reactivex as rx
+
+from rxagent.agents import LoopAgent, SequentialAgent
+from rxagent.errors import ConfigError
+from rxagent.events import Content, Event
+from rxagent.invocation import InvocationContext
+
+from .speakers import Doing, escalating, said, speaker
+
+
+def test_as_many_rounds_as_it_may() -> None:
+    """`max_iterations` rounds, each with all sub-agents."""
+    loop = LoopAgent(name="loop", sub_agents=[speaker("a", "1", "2"), speaker("b")], max_iterations=2)
+    assert said(loop) == [("a", "1"), ("b", "b"), ("a", "2"), ("b", "b")]
+
+
+def test_an_escalation_ends_it_at_once() -> None:
+    """The event that escalates is emitted; what is left of that agent, and the agents after it, are not."""
+    loop = LoopAgent(name="loop", sub_agents=[speaker("a"), escalating("b"), speaker("c")])
+    assert said(loop) == [("a", "a"), ("b", "up")]
+
+
+def test_an_escalation_from_below_ends_it_too() -> None:
+    """An escalation counts from any depth, and an inner loop's ends the outer one."""
+    inner = LoopAgent(name="inner", sub_agents=[SequentialAgent(name="deep", sub_agents=[escalating("b")])])
+    assert said(LoopAgent(name="outer", sub_agents=[inner, speaker("c")])) == [("b", "up")]
+
+
+def test_the_end_of_the_run_ends_the_loop() -> None:
+    """A loop without a limit ends when a step ends the run."""
+    rounds: list[int] = []
+
+    def third_ends(ctx: InvocationContext) -> rx.Observable[Event]:
+        rounds.append(len(rounds) + 1)
+        ctx.end_invocation = len(rounds) == 3
+        return rx.just(Event(invocation_id=ctx.invocation_id, author="a", content=Content.model(str(rounds[-1]))))
+
+    assert said(LoopAgent(name="loop", sub_agents=[Doing("a", third_ends)])) == [("a", "1"), ("a", "2"), ("a", "3")]
+
+
+@pytest.mark.parametrize("loop", [LoopAgent(name="loop"), LoopAgent(name="loop", max_iterations=0)], ids=repr)
+def test_an_empty_loop_ends(loop: LoopAgent) -> None:
+    """Without sub-agents, or with no rounds, a loop is empty instead of endless."""
+    assert said(loop) == []
+
+
+def test_a_negative_limit_is_refused() -> None:
+    """A limit below zero is an error where the loop is made."""
+    with pytest.raises(ConfigError, match="give 0 or more, or None"):
+        LoopAgent(name="loop", max_iterations=-1)
