@@ -71,7 +71,7 @@ def test_an_append_that_fails(failing: int) -> None:
     assert (ends.next().kind, ends.after_run) == ("failed", [])
 
 
-class AsyncService(InMemorySessionService):  # type: ignore[misc]  # final; here it stands for a user's
+class AsyncService(InMemorySessionService):
     """Stores in its own time, as a database over the network does."""
 
     def append_events(self, session: Session, events: Sequence[Event], **options: Any) -> Any:

@@ -16,7 +16,7 @@ from .views import DeclaredError, event_view, what
 __all__ = ["LoggingSessions"]
 
 
-class LoggingSessions(InMemorySessionService):  # type: ignore[misc]  # users may not; a test looks inside
+class LoggingSessions(InMemorySessionService):
     """The in-memory service, with a record of appends, and declared delays and failures."""
 
     def __init__(self, recorder: Recorder, declared: Any) -> None:
