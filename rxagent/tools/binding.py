@@ -30,6 +30,7 @@ class Parameter(NamedTuple):
 
     @property
     def is_required(self) -> bool:
+        """True when a call must name it."""
         return self.default is REQUIRED
 
 
