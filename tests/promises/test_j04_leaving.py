@@ -155,21 +155,24 @@ def test_break_in_asyncio(world: World, closing: bool) -> None:
 
 
 INTERRUPTED = textwrap.dedent("""
-    import sys
+    import os, sys
     from rxagent import ChatCompletions, LlmAgent, RunConfig, Runner, SqliteSessionService, BasePlugin
+
+    def say(line):
+        os.write(1, f"{line}\\n".encode())  # in one piece: two threads speak
 
     class Tell(BasePlugin):
         def on_run_end(self, ctx, outcome):
-            print("outcome", outcome.kind, flush=True)
+            say(f"outcome {outcome.kind}")
 
     agent = LlmAgent(name="agent", model=ChatCompletions("any", base_url=sys.argv[1]))
     service = SqliteSessionService(sys.argv[2])
     runner = Runner(agent, app_name="app", session_service=service, plugins=[Tell("tell")])
     try:
         for event in runner.run("me", "s", "Hi", RunConfig(streaming_mode="sse")):
-            print(event.text, flush=True)
+            say(event.text)
     except KeyboardInterrupt:
-        print("interrupted", flush=True)
+        say("interrupted")
     runner.close()
 """)
 
