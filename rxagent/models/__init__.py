@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .chat_completions import ChatCompletions
     from .limits import Timeouts
     from .local import LocalModel
-    from .profiles import Profile
+    from .profiles import Profile, profile_named
     from .registry import LlmRegistry
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "LocalModel",
     "Profile",
     "Timeouts",
+    "profile_named",
 ]
 
 _LATER: Final = {
@@ -35,6 +36,7 @@ _LATER: Final = {
     "LocalModel": ".local",
     "Profile": ".profiles",
     "Timeouts": ".limits",
+    "profile_named": ".profiles",
 }
 
 

@@ -143,6 +143,7 @@ SERVERS: Final = (
     _server(
         "llama.cpp",
         _NOWHERE,
+        ("inputs", frozenset({"image", "image_url", "audio"}), 'run: 400 "unsupported content[].type" for a file'),
         ("extras", _NOTHING, _OWN),
     ),
 )

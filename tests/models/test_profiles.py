@@ -76,7 +76,9 @@ def test_every_row_has_a_source() -> None:
     for server in SERVERS:
         sources = dict(server.profile.sources)
         assert server.profile.changes().keys() <= sources.keys(), server.profile.name
-        assert all(source.startswith(("https://", "policy: ")) for source in sources.values()), server.profile.name
+        assert all(source.startswith(("https://", "policy: ", "run: ")) for source in sources.values()), (
+            server.profile.name
+        )
     assert all(row[2].startswith("https://") for family in MODELS for row in family.rows)
     for_model = profile_for("https://api.openai.com/v1", "o3")
     assert for_model.changes().keys() <= dict(for_model.sources).keys()
