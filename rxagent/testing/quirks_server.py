@@ -144,6 +144,12 @@ def _repeats(messages: Any, _: Any) -> bool:
     return len(set(ids)) < len(ids)
 
 
+def _is_strict(_: Any, request: Any) -> bool:
+    shapes = [tool.get("function", {}) for tool in request.get("tools") or ()]
+    shapes.append((request.get("response_format") or {}).get("json_schema") or {})
+    return any("strict" in shape for shape in shapes)
+
+
 _FORMS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "reasoning_missing": lambda messages, _: any(not _has_reasoning(one) for one in _calling(messages)),
     "reasoning_echoed": lambda messages, _: any(_has_reasoning(one) for one in messages),
@@ -152,7 +158,7 @@ _FORMS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "repeated_call_ids": _repeats,
     "developer_role": lambda messages, _: any(one["role"] == "developer" for one in messages),
     "system_role": lambda messages, _: any(one["role"] == "system" for one in messages),
-    "strict": lambda _, request: any("strict" in tool.get("function", {}) for tool in request.get("tools") or ()),
+    "strict": _is_strict,
 }
 
 
