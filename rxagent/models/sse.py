@@ -66,6 +66,8 @@ class SseParser:
             chunk = chunk.removeprefix(b"\n")
         if not chunk:
             return []
+        if self._is_one_event(chunk):
+            return [SseEvent("message", _decoded(chunk[6:-2]), self._id, self._retry)]
         self._pieces.append(chunk)
         events: list[SseEvent] = []
         if b"\n" in chunk or b"\r" in chunk:
@@ -83,6 +85,17 @@ class SseParser:
         """The end: an event without its blank line is dropped, as the standard says."""
         self._pieces, self._pieces_size = [], 0
         self._data, self._data_size, self._event = [], 0, ""
+
+    def _is_one_event(self, chunk: bytes) -> bool:
+        """True for one whole event of one line, as nearly all are: it needs no taking apart."""
+        return (
+            chunk.startswith(b"data: ")
+            and chunk.find(b"\n") == len(chunk) - 2
+            and chunk.endswith(b"\n")
+            and not (self._pieces_size or self._data or self._event)
+            and b"\r" not in chunk
+            and len(chunk) <= self._longest
+        )
 
     def _without_bom(self, chunk: bytes) -> bytes:
         head = b"".join(self._pieces) + chunk

@@ -212,9 +212,9 @@ def test_a_server_that_can_do_little() -> None:
 
 def test_a_server_that_does_not_answer() -> None:
     """Without a first answer there is nothing to find: the server's refusal is the error."""
-    with probing(lambda _: status(401, {"error": {"message": "no key"}})) as (probes, _):
-        with pytest.raises(ModelHttpError, match="no key"):
-            found(probes)
+    refusal = status(401, {"error": {"message": "no key"}})
+    with probing(lambda _: refusal) as (probes, _), pytest.raises(ModelHttpError, match="no key"):
+        found(probes)
 
 
 def test_odd_calls_are_told() -> None:
