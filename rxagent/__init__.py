@@ -11,7 +11,16 @@ if TYPE_CHECKING:
     from .errors import RxAgentError, ToolError, UsageError
     from .events import Content, Event, EventActions, FunctionCall, FunctionResponse, Part, State
     from .flow import BaseEventSummarizer, EventsCompactionConfig, LlmEventSummarizer
-    from .invocation import AbortSignal, CallbackContext, InvocationContext, Outcome, RunConfig, ToolContext, Usage
+    from .invocation import (
+        AbortSignal,
+        CallbackContext,
+        InvocationContext,
+        Outcome,
+        ResumabilityConfig,
+        RunConfig,
+        ToolContext,
+        Usage,
+    )
     from .models import (
         BaseLlm,
         ChatCompletions,
@@ -38,6 +47,7 @@ _HOMES = {
         "CallbackContext",
         "InvocationContext",
         "Outcome",
+        "ResumabilityConfig",
         "RunConfig",
         "ToolContext",
         "Usage",
@@ -100,6 +110,7 @@ __all__ = [
     "Outcome",
     "ParallelAgent",
     "Part",
+    "ResumabilityConfig",
     "RunConfig",
     "RunHandle",
     "Runner",

@@ -14,6 +14,7 @@ Secrets (keys, Authorization headers) never stand in a message, an attribute or 
 from __future__ import annotations
 
 __all__ = [
+    "AgentTreeChangedError",
     "AlreadyClaimedError",
     "AppendError",
     "ConfigError",
@@ -46,6 +47,7 @@ __all__ = [
     "SessionBusyError",
     "SessionError",
     "SessionNotFoundError",
+    "SpanningAnswersError",
     "StaleSessionError",
     "StoreCorruptError",
     "StoreError",
@@ -55,6 +57,7 @@ __all__ = [
     "TooManyOpenFilesError",
     "ToolError",
     "UnknownCallError",
+    "UnknownInvocationError",
     "UsageError",
 ]
 
@@ -76,6 +79,22 @@ class NotResumableError(UsageError):
 
 class UnknownCallError(UsageError):
     """Raised when a function response has no id, or one that matches no call of the session."""
+
+
+class UnknownInvocationError(UsageError):
+    """Raised when there is nothing to resume: an `invocation_id` that the session does not know, and no message."""
+
+
+class SpanningAnswersError(UsageError):
+    """Raised when the answers of one message belong to several invocations; answer each with a message of its own."""
+
+
+class AgentTreeChangedError(UsageError):
+    """Raised when an invocation is resumed and the agent that is to go on is not in the tree; `agent_name`."""
+
+    def __init__(self, message: str, *, agent_name: str) -> None:
+        super().__init__(message)
+        self.agent_name = agent_name
 
 
 class DuplicateToolError(UsageError):

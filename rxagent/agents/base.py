@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import reactivex as rx
 from reactivex import Observable
 
 from rxagent.errors import ConfigError
-from rxagent.events import Content, Event
+from rxagent.events import Content, Event, EventActions
 from rxagent.invocation import CallbackContext, InvocationContext
 from rxagent.plugins import first, wrong_answer
 from rxagent.streams import CancelScope, Emit, Work
 
 from .callbacks import Callback, OneOrMany, callbacks
 
-__all__ = ["BaseAgent"]
+__all__ = ["BaseAgent", "names_below"]
 
 _NAME: Final = re.compile(r"_?[a-zA-Z0-9]*([. _-][a-zA-Z0-9]+)*")
 
@@ -111,11 +111,15 @@ class BaseAgent(ABC):
         ctx = self.entered(parent_context)
 
         def stages() -> Iterator[Observable[Event]]:
+            if self._has_finished(ctx):
+                return
             skipped: list[bool] = []
             yield Work(ctx.mailbox, lambda emit, scope: skipped.append(self._before(ctx, emit, scope)))
             if not skipped[0]:
                 yield self.run_async_impl(ctx)
                 yield Work(ctx.mailbox, lambda emit, scope: self._after(ctx, emit, scope))
+            if ctx.is_resumable:
+                yield Work(ctx.mailbox, lambda emit, scope: self._end(ctx, emit))
 
         return rx.defer(lambda _: rx.concat_with_iterable(stages()))
 
@@ -123,6 +127,39 @@ class BaseAgent(ABC):
         """The agent's own context, below its parent's."""
         branch = f"{parent.branch}.{self.name}" if parent.branch else None
         return parent.derived(agent=self, branch=branch)
+
+    def _has_finished(self, ctx: InvocationContext) -> bool:
+        """Begin; true when this agent has finished its work in an earlier run of a resumed invocation."""
+        progress = ctx.invocation.progress
+        standing = progress.begin(self.name) if progress is not None else None
+        if standing is not None and not standing.has_finished:
+            ctx.agent_state = standing.state
+        return standing is not None and standing.has_finished
+
+    def _end(self, ctx: InvocationContext, emit: Emit[Event]) -> None:
+        """Mark the end of this agent's work, unless it, or one below it, still waits for an answer."""
+        progress = ctx.invocation.progress
+        if progress is not None and not any(progress.is_at_work(sub.name) for sub in self.sub_agents):
+            if not ctx.pauses():
+                self._mark_end(ctx, emit)
+
+    def _mark_end(self, ctx: InvocationContext, emit: Emit[Event]) -> None:
+        if ctx.invocation.progress is not None:
+            ctx.invocation.progress.finish(self.name)
+            emit(self._checkpoint_event(ctx, EventActions(end_of_agent=True)))
+
+    def _checkpoint(self, ctx: InvocationContext, state: dict[str, Any], *starting: BaseAgent) -> Observable[Event]:
+        """An event that tells where this agent stands: these sub-agents start, whatever they did before."""
+
+        def body(emit: Emit[Event], scope: CancelScope) -> None:
+            if ctx.invocation.progress is not None:
+                ctx.invocation.progress.forget(names_below(starting))
+            emit(self._checkpoint_event(ctx, EventActions(agent_state=state)))
+
+        return Work(ctx.mailbox, body)
+
+    def _checkpoint_event(self, ctx: InvocationContext, actions: EventActions) -> Event:
+        return Event(invocation_id=ctx.invocation_id, author=self.name, branch=ctx.branch, actions=actions)
 
     def _before(self, ctx: InvocationContext, emit: Emit[Event], scope: CancelScope) -> bool:
         """Run the before-agent callbacks; True when the agent is skipped.
@@ -170,6 +207,13 @@ class BaseAgent(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
+
+
+def names_below(agents: Iterable[BaseAgent]) -> Iterator[str]:
+    """The names of these agents and of all below them."""
+    for agent in agents:
+        yield agent.name
+        yield from names_below(agent.sub_agents)
 
 
 def _content(hook: str, answer: object) -> Content:

@@ -21,7 +21,7 @@ from rxagent.tools import BaseTool, BaseToolset, as_tool
 
 from .base import BaseAgent
 from .callbacks import OneOrMany, callbacks
-from .driver import Frames, drive
+from .driver import Activation, Frames, drive
 
 __all__ = ["Instruction", "LlmAgent"]
 
@@ -135,11 +135,18 @@ class LlmAgent(BaseAgent):
         """The agent with its callbacks, and those it hands over to, as one piece of work."""
         return Work(parent_context.mailbox, lambda emit, scope: drive(self, parent_context, emit, scope))
 
-    def frames(self, ctx: InvocationContext, emit: Emit[Event], scope: CancelScope) -> Frames:
+    def frames(self, activation: Activation, emit: Emit[Event], scope: CancelScope) -> Frames:
         """The callbacks and the model-tool loop; it yields where another agent takes over. For the driver."""
+        ctx, asked_again = activation.context, False
         if not self._before(ctx, emit, scope):
-            yield from run_llm_flow(self, ctx, emit, scope)
+            asked_again = yield from run_llm_flow(self, ctx, emit, scope, activation.point)
             self._after(ctx, emit, scope)
+        if ctx.is_resumable:
+            pauses = ctx.pauses()
+            waits = any(call.is_open or call.is_question for call in pauses) if asked_again else bool(pauses)
+            activation.is_held = activation.is_held or waits
+            if not activation.is_held:
+                self._mark_end(ctx, emit)
 
     @property
     def transfer_targets(self) -> Sequence[TransferTarget]:

@@ -16,6 +16,8 @@ from rxagent.invocation import InvocationContext
 
 from .base import BaseAgent
 from .callbacks import OneOrMany
+from .older_flow import PauseSeen
+from .rehydration import CURRENT_SUB_AGENT, TIMES_LOOPED
 
 __all__ = ["LoopAgent"]
 
@@ -61,17 +63,61 @@ class LoopAgent(BaseAgent):
 
     def run_async_impl(self, ctx: InvocationContext) -> Observable[Event]:
         """The rounds. Disposal: stops the sub-agent that runs. Errors: theirs. Threads: the run's worker."""
+        if ctx.is_resumable:
+            return rx.defer(lambda _: rx.concat_with_iterable(self._resumable(ctx)))
+        paused = PauseSeen()
 
         def rounds() -> Iterator[Observable[Event]]:
-            counted = itertools.count() if self.max_iterations is None else range(self.max_iterations)
-            for _ in counted if self.sub_agents else ():
+            for _ in self._rounds(0):
                 for agent in self.sub_agents:
-                    if ctx.end_invocation:
+                    if ctx.end_invocation or paused.is_seen:
                         return
-                    yield agent.run_async(ctx)
+                    stream = agent.run_async(ctx)
+                    yield stream.pipe(paused.watching()) if ctx.pauses_as_before else stream
 
         every_round: Observable[Event] = rx.defer(lambda _: rx.concat_with_iterable(rounds()))
         return every_round.pipe(ops.take_while(_goes_on, inclusive=True))
+
+    def _rounds(self, first: int) -> Iterator[int]:
+        if not self.sub_agents:
+            return iter(())
+        return itertools.count(first) if self.max_iterations is None else iter(range(first, self.max_iterations))
+
+    def _resumable(self, ctx: InvocationContext) -> Iterator[Observable[Event]]:
+        """A checkpoint before each sub-agent, except the one that is resumed; it stops behind one that waits.
+
+        A sub-agent that escalates runs to its end before the loop does, so that a later request knows that it has.
+        """
+        state = ctx.agent_state or {}
+        current = state.get(CURRENT_SUB_AGENT)
+        place = next((place for place, agent in enumerate(self.sub_agents) if agent.name == current), 0)
+        escalated = [True] if current is not None and self._has_escalated(ctx) else []
+
+        def look(event: Event) -> None:
+            if event.actions.escalate:
+                escalated.append(True)
+
+        for times in self._rounds(state.get(TIMES_LOOPED, 0)):
+            for agent in self.sub_agents[place:]:
+                if ctx.end_invocation:
+                    return
+                if current is None:
+                    yield self._checkpoint(ctx, {CURRENT_SUB_AGENT: agent.name, TIMES_LOOPED: times}, agent)
+                current = None
+                yield agent.run_async(ctx).pipe(ops.do_action(look))
+                if escalated or (ctx.invocation.progress and ctx.invocation.progress.is_at_work(agent.name)):
+                    return
+            place = 0
+
+    def _has_escalated(self, ctx: InvocationContext) -> bool:
+        """True when the sub-agent that is resumed has escalated before."""
+        invocation = ctx.invocation
+        for event in reversed(invocation.digest.events_of(invocation.id, invocation.session.events)):
+            if event.author == self.name and event.actions.agent_state is not None:
+                return False
+            if event.actions.escalate:
+                return True
+        return False
 
 
 def _goes_on(event: Event) -> bool:

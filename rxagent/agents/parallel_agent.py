@@ -13,7 +13,7 @@ from rxagent.events import Event
 from rxagent.invocation import InvocationContext
 from rxagent.streams import Mailbox, Parallel
 
-from .base import BaseAgent
+from .base import BaseAgent, names_below
 from .callbacks import OneOrMany
 
 __all__ = ["ParallelAgent"]
@@ -74,6 +74,12 @@ class ParallelAgent(BaseAgent):
         )
 
         def goes_on(event: Event) -> bool:
-            return not (event.actions.escalate and event.author in names)
+            escalates = bool(event.actions.escalate and event.author in names)
+            if escalates and ctx.invocation.progress is not None:
+                ctx.invocation.progress.release(names_below(self.sub_agents))
+            return not escalates
 
-        return joined.pipe(ops.take_while(goes_on, inclusive=True))
+        joined = joined.pipe(ops.take_while(goes_on, inclusive=True))
+        if not ctx.is_resumable or ctx.agent_state is not None:
+            return joined
+        return rx.concat(self._checkpoint(ctx, {}, *self.sub_agents), joined)

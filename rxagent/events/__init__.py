@@ -1,6 +1,7 @@
 """Values: content, event, actions, state."""
 
 from .actions import EventActions, EventCompaction, ToolConfirmation
+from .confirmation import REQUEST_CONFIRMATION
 from .content import (
     Blob,
     CodeExecutionResult,
@@ -19,6 +20,7 @@ from .value import Base64, Milliseconds, Value
 __all__ = [
     "APP_PREFIX",
     "REMOVED",
+    "REQUEST_CONFIRMATION",
     "TEMP_PREFIX",
     "USER_PREFIX",
     "Base64",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, final
 
+from .actions import ToolConfirmation
+from .confirmation import REQUEST_CONFIRMATION, asked_about, read_decision
 from .content import FunctionCall, FunctionResponse, Part
 from .event import Event
 
-__all__ = ["LoggedCall", "Pairing", "Reply", "is_error_result", "open_calls", "pending_calls"]
+__all__ = ["Decision", "LoggedCall", "Pairing", "Reply", "is_error_result", "open_calls", "pending_calls"]
 
 _USER = "user"
 
@@ -21,11 +23,18 @@ class Reply(NamedTuple):
     event: Event
 
 
+class Decision(NamedTuple):
+    """What the user has decided about a question: the first answer that can be read, and its reply's number."""
+
+    number: int
+    confirmation: ToolConfirmation
+
+
 @final
 class LoggedCall:
     """One occurrence of a function call in a log. Two calls with the same id are two of these.
 
-    event, position: where it stands (index among the events read). author, branch, invocation_id: the event's. part:
+    event, position: where it stands (index among the events read); number: among the calls. author, branch, invocation_id: the event's. part:
     the part that holds the call; call_id, name: the call's. long_running: listed in its event's
     `long_running_tool_ids`, that is a designed pause. replies: its responses so far, in order. before: the call
     before it with the same id.
@@ -39,13 +48,17 @@ class LoggedCall:
         "event",
         "long_running",
         "name",
+        "number",
         "part",
         "position",
         "replies",
     )
 
-    def __init__(self, event: Event, position: int, part: Part, call: FunctionCall, before: LoggedCall | None) -> None:
+    def __init__(
+        self, event: Event, position: int, number: int, part: Part, call: FunctionCall, before: LoggedCall | None
+    ) -> None:
         self.event = event
+        self.number = number
         self.author = event.author
         self.branch = event.branch
         self.position = position
@@ -70,6 +83,13 @@ class LoggedCall:
         return self.event.invocation_id
 
     @property
+    def claim(self) -> str:
+        """What names this occurrence of the call in its session, whatever its id."""
+        calls = [part for part in self.event.parts if part.function_call is not None]
+        place = next(place for place, part in enumerate(calls) if part is self.part)
+        return f"{self.event.id}/{place}"
+
+    @property
     def is_open(self) -> bool:
         """True while it has no response at all."""
         return not self.replies
@@ -78,13 +98,38 @@ class LoggedCall:
     def is_answered(self) -> bool:
         """True when nothing more is owed: an interim value of a long-running tool is no answer.
 
-        A long-running call is answered by a response authored by the user, or by the tool's own error result.
+        A long-running call is answered by a response authored by the user, or by the tool's own error result; a
+        question by a decision.
         """
         if not self.long_running or not self.replies:
             return bool(self.replies)
-        newest = self.replies[-1].part.function_response
-        failed = newest is not None and is_error_result(newest)
-        return failed or any(reply.event.author == _USER for reply in self.replies)
+        if self.is_question:
+            return self.decision is not None
+        return self._has_failed or any(reply.event.author == _USER for reply in self.replies)
+
+    @property
+    def _has_failed(self) -> bool:
+        """True when its tool's newest result is an error; that it asks first is none."""
+        newest = self.replies[-1]
+        asks = self.call_id in newest.event.actions.requested_tool_confirmations
+        response = newest.part.function_response
+        return not asks and response is not None and is_error_result(response)
+
+    @property
+    def is_question(self) -> bool:
+        """True for a question to the user about another call."""
+        return self.long_running and self.name == REQUEST_CONFIRMATION
+
+    @property
+    def decision(self) -> Decision | None:
+        """What the user has decided about this question; a later answer changes nothing."""
+        for reply in self.replies:
+            response = reply.part.function_response
+            if reply.event.author == _USER and response is not None:
+                confirmation = read_decision(response)
+                if confirmation is not None:
+                    return Decision(reply.number, confirmation)
+        return None
 
     def __repr__(self) -> str:
         state = "answered" if self.is_answered else "open" if self.is_open else "pending"
@@ -131,7 +176,7 @@ class Pairing:
     def add_call(self, event: Event, part: Part, call: FunctionCall) -> LoggedCall:
         """Note a call of the event at the current position."""
         key = call.id or ""
-        logged = LoggedCall(event, self.position, part, call, self._latest.get(key))
+        logged = LoggedCall(event, self.position, len(self.calls), part, call, self._latest.get(key))
         self._latest[key] = logged
         self.calls.append(logged)
         return logged
@@ -144,14 +189,36 @@ class Pairing:
             self._replies += 1
         return call
 
-    def _find(self, event: Event, response: FunctionResponse) -> LoggedCall | None:
+    def answered_by(self, event: Event) -> list[LoggedCall | None]:
+        """For each response of an event that is not read yet, the call that it would answer."""
+        found: list[LoggedCall | None] = []
+        for response in event.function_responses:
+            call = self._find(event, response, [one for one in found if one is not None])
+            found.append(call or self._find(event, response))
+        return found
+
+    def original_of(self, question: LoggedCall) -> LoggedCall | None:
+        """The call that a question is about; None unless the same agent made it, with that name and these arguments."""
+        asked = asked_about(question.function_call)
+        if asked is None:
+            return None
+        original, _ = asked
+        call = self._latest.get(original.id or "")
+        while call is not None:
+            same_agent = call.author == question.author and call.branch == question.branch
+            if same_agent and call.name == original.name and (call.function_call.args or {}) == (original.args or {}):
+                return call
+            call = call.before
+        return None
+
+    def _find(self, event: Event, response: FunctionResponse, without: Sequence[LoggedCall] = ()) -> LoggedCall | None:
         best: LoggedCall | None = None
         best_rank = 0
         call = self._latest.get(response.id or "")
         while call is not None:
             if best_rank == _PERFECT and best is not None and call.position != best.position:
                 break
-            rank = _rank(call, event, response)
+            rank = 0 if call in without else _rank(call, event, response)
             same_event = best is not None and call.position == best.position
             if rank > best_rank or (rank == best_rank and same_event):  # in one event the earliest
                 best, best_rank = call, rank

@@ -8,7 +8,7 @@ from typing import Any, final
 
 from reactivex import Observable
 
-from rxagent.events import Content, Event, EventActions, FunctionCall
+from rxagent.events import Content, Event, EventActions, FunctionCall, ToolConfirmation
 from rxagent.invocation import InvocationContext
 from rxagent.streams import Branch, CancelScope, Emit, Gather, Mailbox, Work
 from rxagent.tools import BaseTool
@@ -29,6 +29,7 @@ class CallBatch:
 
     The first error leaves the call that it comes from open, and is raised; after `close` the others are open, too, but
     for those that have finished: `answer` still has their responses.
+    confirmations: what the user has decided, call by call.
     Threads: one worker; it may block.
     """
 
@@ -41,10 +42,12 @@ class CallBatch:
         scope: CancelScope,
         calls: Sequence[FunctionCall],
         tools: dict[str, BaseTool],
+        confirmations: Sequence[ToolConfirmation | None] = (),
     ) -> None:
+        decided = zip(calls, confirmations or [None] * len(calls), strict=True)
         self._context = context
         self._gather: Gather[Any] = Gather(scope)
-        self._runs = [ToolRun(agent, context, scope, call, tools) for call in calls]
+        self._runs = [ToolRun(agent, context, scope, call, tools, confirmation) for call, confirmation in decided]
         self._waiting = deque(run for run in self._runs if not run.has_ended)
         self._started: list[ToolRun] = []  # by their place in the gather
         mode = context.run_config.tool_execution_mode
@@ -87,6 +90,11 @@ class CallBatch:
         self._gather.close()
         for run in self._started:
             run.stop()
+
+    @property
+    def calls(self) -> list[FunctionCall]:
+        """The calls, in their order."""
+        return [run.call for run in self._runs]
 
     def answer(self) -> Event | None:
         """The responses of the calls that have ended, as one event; None when there is none."""

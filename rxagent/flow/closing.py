@@ -30,11 +30,12 @@ def _open_calls(invocation: Invocation) -> list[LoggedCall]:
     digest = getattr(invocation, "digest", None)
     if digest is None or invocation.session_or_none is None:
         return []
-    return [
-        call
-        for call in digest.open_calls(invocation.session.events)
-        if call.invocation_id == invocation.id and not call.long_running
+    events = invocation.session.events
+    calls: list[LoggedCall] = [
+        call for call in digest.open_calls(events) if call.invocation_id == invocation.id and not call.long_running
     ]
+    decided = [one.call for one in digest.decided(events) if one.call not in calls]  # whichever run has asked
+    return sorted([*calls, *decided], key=lambda call: call.number)
 
 
 def _answer(invocation: Invocation, calls: list[LoggedCall], reason: str) -> Event:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, Literal, final
+from typing import Literal, final
 
-from rxagent.events import Content, Event, Part
+from rxagent.events import REQUEST_CONFIRMATION, Content, Event, Part
 from rxagent.events.pairing import LoggedCall, Pairing
 
 from .compaction_range import Span, still_needed
 from .other_agents import as_context, call_as_context, part_as_context, response_as_context
 from .rearrange import Entry, arranged, current_turn
 
-__all__ = ["REQUEST_CONFIRMATION", "History", "IncludeContents", "build_contents"]
+__all__ = ["History", "IncludeContents", "build_contents"]
 
 IncludeContents = Literal["default", "none"]
-
-REQUEST_CONFIRMATION: Final = "adk_request_confirmation"
-"""The synthetic tool by which a user is asked about a call; models never see it."""
 
 
 def build_contents(

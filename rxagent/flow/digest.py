@@ -5,18 +5,24 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
-from rxagent.events import Event
+from rxagent.events import Event, ToolConfirmation
 from rxagent.events.pairing import LoggedCall, Pairing
 from rxagent.sessions import SessionKey
 
 from .contents import History
-from .sealing import calls_to_seal
 
-__all__ = ["SessionDigest", "give_back_digest", "take_digest"]
+__all__ = ["Decided", "SessionDigest", "give_back_digest", "take_digest"]
 
 _MOST: Final = 64  # sessions; a digest is about as large as the log that it was made of
+
+
+class Decided(NamedTuple):
+    """A call that the user has decided about."""
+
+    call: LoggedCall
+    confirmation: ToolConfirmation
 
 
 @final
@@ -26,13 +32,30 @@ class SessionDigest:
     Threads: one run at a time has it; the run's branches may use it side by side, each its own history.
     """
 
-    __slots__ = ("_histories", "_last_id", "_lock", "_pairing", "_seen", "call_ids")
+    __slots__ = (
+        "_histories",
+        "_invocations",
+        "_last_id",
+        "_lock",
+        "_open",
+        "_pairing",
+        "_pauses",
+        "_questions",
+        "_read",
+        "_seen",
+        "call_ids",
+    )
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._seen = 0
+        self._read = 0  # calls
         self._last_id: str | None = None
         self._pairing = Pairing()
+        self._open: list[LoggedCall] = []  # these three shrink again: looking at them costs what is owed, not the log
+        self._pauses: list[LoggedCall] = []
+        self._questions: list[LoggedCall] = []
+        self._invocations: dict[str, list[int]] = {}
         self._histories: dict[tuple[str, str | None], History] = {}
         self.call_ids: set[str] = set()
         """The ids of all calls in the log."""
@@ -44,11 +67,22 @@ class SessionDigest:
     def follow(self, events: Sequence[Event]) -> None:
         """Take in what was appended."""
         with self._lock:
-            for event in events[self._seen :]:
-                self.call_ids.update(call.id for call in event.function_calls if call.id)
-                self._pairing.read((event,))
-                self._last_id = event.id
-            self._seen = len(events)
+            self._follow(events)
+
+    def _follow(self, events: Sequence[Event]) -> None:
+        for position in range(self._seen, len(events)):
+            event = events[position]
+            self.call_ids.update(call.id for call in event.function_calls if call.id)
+            self._pairing.read((event,))
+            self._last_id = event.id
+            if event.invocation_id:
+                self._invocations.setdefault(event.invocation_id, []).append(position)
+        self._seen = len(events)
+        fresh = self._pairing.calls[self._read :]
+        self._read = len(self._pairing.calls)
+        self._open += fresh
+        self._pauses += [call for call in fresh if call.long_running]
+        self._questions += [call for call in fresh if call.is_question]
 
     def history(self, agent_name: str, branch: str | None, events: Sequence[Event]) -> History:
         """The log as this agent sees it, up to its end."""
@@ -57,18 +91,73 @@ class SessionDigest:
         history.follow(events)
         return history
 
+    def events_of(self, invocation_id: str, events: Sequence[Event]) -> list[Event]:
+        """The events of one invocation, in log order."""
+        with self._lock:
+            self._follow(events)
+            return [events[position] for position in self._invocations.get(invocation_id, ())]
+
+    def start_of(self, invocation_id: str, events: Sequence[Event]) -> int | None:
+        """The position of an invocation's first event; None when the log does not know it."""
+        with self._lock:
+            self._follow(events)
+            return next(iter(self._invocations.get(invocation_id, ())), None)
+
+    # -- what is owed --------------------------------------------------------------------------------------------------
+
     def open_calls(self, events: Sequence[Event]) -> list[LoggedCall]:
         """The calls of the log that have no response, in log order."""
-        self.follow(events)
-        return [call for call in self._pairing.calls if call.is_open]
+        with self._lock:
+            self._follow(events)
+            self._open = [call for call in self._open if call.is_open]
+            return list(self._open)
 
-    def calls_to_seal(self, events: Sequence[Event], message: Event) -> list[LoggedCall]:
-        """The open calls that are no designed pause and that the message, which comes next, does not answer."""
-        self.follow(events)
-        calls = [call for call in self._pairing.calls if call.is_open and not call.long_running]
-        if calls and message.function_responses:
-            calls = calls_to_seal([*events, message])
-        return calls
+    def pauses(self, events: Sequence[Event]) -> list[LoggedCall]:
+        """The designed pauses that are still owed an answer, in log order."""
+        with self._lock:
+            self._follow(events)
+            self._pauses = [call for call in self._pauses if not call.is_answered]
+            return list(self._pauses)
+
+    def decided(self, events: Sequence[Event]) -> list[Decided]:
+        """The calls that the user has decided about and that have not run since, in log order."""
+        with self._lock:
+            self._follow(events)
+            kept, found = [], []
+            for question in self._questions:
+                decision, call = question.decision, self._pairing.original_of(question)
+                if call is None or (decision and call.replies and call.replies[-1].number > decision.number):
+                    continue
+                kept.append(question)
+                if decision is not None:
+                    found.append(Decided(call, decision.confirmation))
+            self._questions = kept
+            return sorted(found, key=lambda one: one.call.number)
+
+    def asked_about(self, events: Sequence[Event]) -> list[LoggedCall]:
+        """The calls that an open question is about."""
+        with self._lock:
+            self._follow(events)
+            asked = (self._pairing.original_of(question) for question in self._questions if not question.is_answered)
+            return [call for call in asked if call is not None]
+
+    def answered_by(self, events: Sequence[Event], message: Event) -> list[LoggedCall | None]:
+        """For each response of a message that comes next, the call that it answers."""
+        with self._lock:
+            self._follow(events)
+            return self._pairing.answered_by(message)
+
+    def calls_to_seal(self, events: Sequence[Event], message: Event, resumed: str | None = None) -> list[LoggedCall]:
+        """The calls that are owed a response from a run that is over, and that the message does not answer.
+
+        Designed pauses are none of them, nor are the calls of an invocation that is resumed: it makes up for them.
+        """
+        owed = [call for call in self.open_calls(events) if not call.long_running]
+        owed += [one.call for one in self.decided(events) if one.call not in owed]
+        if resumed is not None:
+            owed = [call for call in owed if call.invocation_id != resumed]
+        answered = self.answered_by(events, message) if owed and message.function_responses else ()
+        return sorted((call for call in owed if call not in answered), key=lambda call: call.number)
 
 
 _lock = threading.Lock()

@@ -12,31 +12,58 @@ from .asking_agent import AskingAgent
 from .call_ids import CallIds
 from .model_turn import ModelTurn
 from .output import saving_output
+from .resuming import ResumePoint, reruns, waits
 from .transfer import Transfer
 
 __all__ = ["run_llm_flow"]
 
 
 def run_llm_flow(
-    agent: AskingAgent, context: InvocationContext, emit: Emit[Event], scope: CancelScope
-) -> Generator[Transfer, Event | None, None]:
+    agent: AskingAgent,
+    context: InvocationContext,
+    emit: Emit[Event],
+    scope: CancelScope,
+    point: ResumePoint | None = None,
+) -> Generator[Transfer, Event | None, bool]:
     """Steps, flat on this worker: the next one begins when the events of the one before are stored.
 
     It yields where another agent is to take over, and is sent that one's last event, which then counts as the step's.
-    It ends with a step whose last event is final, that emits nothing, or during which the run was asked to end, and
-    after the agent's `max_steps`.
+    It ends with a step whose last event is final, that emits nothing, or during which the run was asked to end, after
+    the agent's `max_steps`, and where it pauses.
+
+    point: where an earlier run has left the agent. Returns True when the agent, resumed with nothing new after its last
+    word, was asked once more: then it no longer waits for calls that have an interim value.
     """
     digest = context.invocation.digest
     emit = saving_output(agent, emit)
-    steps = 0
+    steps, asked_again, is_first = 0, False, True
     with context.invocation.soft_stop.loop() as may_step:
+        if point is not None and point.handed_to is not None:
+            last = yield Transfer(point.handed_to, emit)
+            if _ends(last):  # None, too: it still waits, or had only its end to say
+                return False
         while not context.end_invocation:
             may_step(scope)
             events = context.session.events
             digest.follow(events)
             turn = ModelTurn(agent, context, emit, scope, CallIds(digest.call_ids))
-            yield from turn.run(digest.history(agent.name, context.branch, events))
-            last = turn.last
-            steps += 1
-            if last is None or last.final_response() or last.actions.end_of_agent or steps == agent.max_steps:
-                return
+            again = reruns(context, resumed=point is not None) if is_first else []
+            is_first = False
+            if again:
+                yield from turn.rerun(again)
+            elif point is not None and (waits(context) or (point.has_answered and not context.pauses())):
+                return False
+            else:
+                asked_again = point is not None and point.has_answered
+                yield from turn.run(digest.history(agent.name, context.branch, events))
+                steps += 1
+            point = None
+            if _ends(turn.last) or steps == agent.max_steps or waits(context):
+                return asked_again
+            if context.pauses_as_before and turn.has_paused:
+                return False
+    return asked_again
+
+
+def _ends(last: Event | None) -> bool:
+    return last is None or last.final_response() or bool(last.actions.end_of_agent)

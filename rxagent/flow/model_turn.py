@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import closing
-from typing import Any, Final, cast, final
+from typing import Any, Final, TypeAlias, cast, final
 
 from reactivex import Observable
 
-from rxagent.events import Content, Event, EventActions, Part
+from rxagent.events import Content, Event, EventActions, FunctionCall, Part, ToolConfirmation
 from rxagent.invocation import CallbackContext, InvocationContext
 from rxagent.models import LlmRequest, LlmResponse
 from rxagent.plugins import first, wrong_answer
@@ -18,12 +18,16 @@ from rxagent.tools import BaseTool
 from .asking_agent import AskingAgent
 from .call_batch import CallBatch
 from .call_ids import CallIds
+from .confirmation import question_event
 from .contents import History
 from .output import structured_answer
-from .request import build_request
+from .request import build_request, request_with_tools
 from .transfer import Transfer
 
-__all__ = ["ModelTurn"]
+__all__ = ["ModelTurn", "Rerun"]
+
+Rerun: TypeAlias = tuple[FunctionCall, ToolConfirmation | None]
+"""A call that is run again, and what the user has decided about it."""
 
 _COPIED: Final = frozenset(
     {
@@ -64,6 +68,7 @@ class ModelTurn:
         "_context",
         "_emit",
         "_ids",
+        "_last_but_one",
         "_request",
         "_scope",
         "last",
@@ -83,20 +88,27 @@ class ModelTurn:
         self._request = LlmRequest()
         self.last: Event | None = None
         """The last event of the step: it decides whether there is another."""
+        self._last_but_one: Event | None = None
 
     def run(self, history: History) -> Generator[Transfer, Event | None, None]:
         """Take the step; yields where another agent is to take over, and is sent that one's last event."""
         self._scope.check()
         self._request = build_request(self._agent, self._context, history)
         self._context.invocation.count_llm_call()
+        yield from self._taken(asking=True)
+
+    def rerun(self, calls: Sequence[Rerun]) -> Generator[Transfer, Event | None, None]:
+        """Run calls of the log, under their own ids, and answer them in one event; no model is asked."""
+        self._scope.check()
+        self._request = request_with_tools(self._agent, self._context)
+        asked, confirmations = [call for call, _ in calls], [confirmation for _, confirmation in calls]
+        self._batches.append(CallBatch(self._agent, self._context, self._scope, asked, self._tools(), confirmations))
+        yield from self._taken(asking=False)
+
+    def _taken(self, *, asking: bool) -> Generator[Transfer, Event | None, None]:
         try:
-            with closing(self._responses()) as responses:
-                for response in responses:
-                    self._pass_on(response)
-                    if self._batches:
-                        self._answer_calls()
-                    if self._asked_for:
-                        yield from self._transfers()
+            if asking:
+                yield from self._asked()
             self._answer_calls(wait=True)
             yield from self._transfers()
         except Exception:
@@ -105,6 +117,16 @@ class ModelTurn:
         finally:
             for batch in self._batches:
                 batch.close()
+
+    def _asked(self) -> Generator[Transfer, Event | None, None]:
+        """Ask the model, and start the calls as they come."""
+        with closing(self._responses()) as responses:
+            for response in responses:
+                self._pass_on(response)
+                if self._batches:
+                    self._answer_calls()
+                if self._asked_for:
+                    yield from self._transfers()
 
     # -- the model -----------------------------------------------------------------------------------------------------
 
@@ -217,8 +239,13 @@ class ModelTurn:
             content=Content.model(text),
         )
 
+    @property
+    def has_paused(self) -> bool:
+        """True when one of the last two events has a long-running call (ADK Java 1.8)."""
+        return any(event is not None and event.long_running_tool_ids for event in (self._last_but_one, self.last))
+
     def _show(self, event: Event) -> None:
-        self.last = event
+        self._last_but_one, self.last = self.last, event
         self._emit(event)
         if event.actions.transfer_to_agent and not event.partial:
             self._asked_for.append(event.actions.transfer_to_agent)
@@ -248,6 +275,8 @@ class ModelTurn:
         event = batch.answer()
         if event is None:
             return
+        if event.actions.requested_tool_confirmations and (question := question_event(batch.calls, event)) is not None:
+            self._show(question)
         self._show(event)
         if (answer := structured_answer(self._request, event)) is not None:
             self._show(self._said(answer))

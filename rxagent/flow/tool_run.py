@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, final
 
 from rxagent.errors import ToolError
-from rxagent.events import FunctionCall, Part
+from rxagent.events import FunctionCall, Part, ToolConfirmation
 from rxagent.events import FunctionResponse as Response
 from rxagent.events.value import own_copy
 from rxagent.invocation import InvocationContext, ToolContext
@@ -39,11 +39,12 @@ class ToolRun:
         scope: CancelScope,
         call: FunctionCall,
         tools: dict[str, BaseTool],
+        confirmation: ToolConfirmation | None = None,
     ) -> None:
         self._agent = agent
         self.call = call
         self.scope = scope.child()
-        self.context = ToolContext(context, call.id or "", self.scope)
+        self.context = ToolContext(context, call.id or "", self.scope, tool_confirmation=confirmation)
         self.args: dict[str, Any] = own_copy(call.args or {})  # hooks and tool may edit it; the log must not follow
         self.tool = tools.get(call.name or "")
         self.result: dict[str, Any] | None = None
@@ -105,8 +106,12 @@ class ToolRun:
             self.end(result, None)
 
     def response(self) -> Part | None:
-        """The response part; None when a long-running tool had nothing to say yet."""
-        if not self.result and self.tool is not None and self.tool.is_long_running:
+        """The response part; None when a long-running tool had nothing to say yet.
+
+        Once the user has decided about the call it has a response, though an empty one: else it would run again.
+        """
+        is_silent = not self.result and self.context.tool_confirmation is None
+        if is_silent and self.tool is not None and self.tool.is_long_running:
             return None
         return Part(function_response=Response(id=self.call.id, name=self.call.name, response=self.result or {}))
 

@@ -6,6 +6,8 @@ from .callback_context import CallbackContext, ToolContext
 from .context import Agent, InvocationContext
 from .invocation import Invocation
 from .outcome import Outcome, OutcomeKind, Usage
+from .progress import Progress, Standing, is_checkpoint
+from .resumability import ResumabilityConfig
 from .run_config import RunConfig, StreamingMode, ToolExecutionMode
 from .soft_stop import SoftStop
 
@@ -19,11 +21,15 @@ __all__ = [
     "Landing",
     "Outcome",
     "OutcomeKind",
+    "Progress",
+    "ResumabilityConfig",
     "RunConfig",
     "SoftStop",
+    "Standing",
     "StopDepth",
     "StreamingMode",
     "ToolContext",
     "ToolExecutionMode",
     "Usage",
+    "is_checkpoint",
 ]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from rxagent.events import Content, EventActions, Part, State
+from rxagent.errors import UsageError
+from rxagent.events import Content, EventActions, Part, State, ToolConfirmation
 from rxagent.streams import CancelScope
 
 from .artifact_access import ArtifactAccess
@@ -132,12 +133,14 @@ class CallbackContext:
 class ToolContext(CallbackContext):
     """A tool's view of the run: a callback's, and the call.
 
-    function_call_id: the idempotency key, the same on every execution of the call.
+    function_call_id: the idempotency key, the same on every execution of the call. tool_confirmation: what the user has
+    decided about this call; None as long as nobody has asked, or answered.
     """
 
     __slots__ = (
         "function_call_id",
         "landing",
+        "tool_confirmation",
     )
 
     def __init__(
@@ -146,10 +149,23 @@ class ToolContext(CallbackContext):
         function_call_id: str,
         scope: CancelScope | None = None,
         actions: EventActions | None = None,
+        tool_confirmation: ToolConfirmation | None = None,
     ) -> None:
         super().__init__(context, actions, scope)
         self.function_call_id = function_call_id
+        self.tool_confirmation = tool_confirmation
         self.landing = context.invocation.calls.landing(function_call_id)
+
+    def request_confirmation(self, hint: str = "", payload: Any = None) -> None:
+        """Ask the user about this call. What the tool then returns is provisional: with the answer it runs again.
+
+        hint: the question in words. payload: what the user may change; the answer's stands in `tool_confirmation`.
+        Raises UsageError where there is no call to ask about.
+        """
+        if not self.function_call_id:
+            raise UsageError("there is no call to ask about here; ask in the tool, or in a hook around it")
+        question = ToolConfirmation(hint=hint or "", payload=payload)
+        self.actions.requested_tool_confirmations[self.function_call_id] = question
 
     def __repr__(self) -> str:
         return f"<ToolContext {self.function_call_id} of {self.agent_name}>"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from reactivex import Observable
 
@@ -15,6 +15,7 @@ from .run_config import RunConfig
 
 if TYPE_CHECKING:
     from rxagent.artifacts import BaseArtifactService
+    from rxagent.events.pairing import LoggedCall
     from rxagent.sessions import BaseSessionService, Session
 
 __all__ = ["Agent", "InvocationContext"]
@@ -38,16 +39,18 @@ class InvocationContext:
     """One agent's view of a run. Derived contexts share the invocation; agent, branch and mailbox are their own.
 
     branch: the path of parallel agents above, joined by dots; None at the root. mailbox: the worker that this
-    agent's code runs on.
+    agent's code runs on. agent_state: the checkpoint that an earlier run has left for this agent (what an event's
+    `actions.agent_state` held, or `{}`); None for an agent that begins anew.
     """
 
-    __slots__ = ("agent", "branch", "invocation", "mailbox")
+    __slots__ = ("agent", "agent_state", "branch", "invocation", "mailbox")
 
     def __init__(self, invocation: Invocation, agent: Agent, mailbox: Mailbox, branch: str | None = None) -> None:
         self.invocation = invocation
         self.agent = agent
         self.mailbox = mailbox
         self.branch = branch
+        self.agent_state: Mapping[str, Any] | None = None
 
     def derived(
         self, *, agent: Agent | None = None, mailbox: Mailbox | None = None, branch: str | None = None
@@ -56,6 +59,21 @@ class InvocationContext:
         return InvocationContext(
             self.invocation, agent or self.agent, mailbox or self.mailbox, self.branch if branch is None else branch
         )
+
+    @property
+    def is_resumable(self) -> bool:
+        """True when agents write checkpoints, and the invocation can be gone on with."""
+        return self.invocation.progress is not None
+
+    @property
+    def pauses_as_before(self) -> bool:
+        """True in an app of ADK's older flow: a run pauses, and an answer starts a new invocation."""
+        return self.invocation.resumability.plain_text_continuation_auto_resume
+
+    def pauses(self) -> list[LoggedCall]:
+        """The designed pauses of this agent in this invocation that are still owed an answer, in log order."""
+        mine = (self.agent.name, self.branch)
+        return [call for call in self.invocation.pauses() if (call.author, call.branch) == mine]
 
     @property
     def end_invocation(self) -> bool:

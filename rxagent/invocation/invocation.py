@@ -11,11 +11,14 @@ from rxagent.streams import CancelScope, Ledger
 
 from .call_book import CallBook
 from .outcome import Usage
+from .progress import Progress
+from .resumability import ResumabilityConfig
 from .run_config import RunConfig
 from .soft_stop import SoftStop
 
 if TYPE_CHECKING:
     from rxagent.artifacts import BaseArtifactService
+    from rxagent.events.pairing import LoggedCall
     from rxagent.flow.compaction import EventsCompactionConfig
     from rxagent.flow.digest import SessionDigest
     from rxagent.sessions import BaseSessionService, Session
@@ -28,7 +31,7 @@ class Invocation:
 
     scope: cancelled when the run is stopped, for whatever reason. ledger: the work that is out. pending_state: what
     run-level hooks wrote, for the next event that is appended. end_invocation: the run ends after the current step.
-    open_pauses: ids of calls that pause by design.
+    resumability: how it goes on after a pause. progress: where its agents stand, None when it is not resumable.
     """
 
     __slots__ = (
@@ -43,9 +46,10 @@ class Invocation:
         "id",
         "ledger",
         "llm_calls",
-        "open_pauses",
         "pending_state",
         "plugins",
+        "progress",
+        "resumability",
         "run_config",
         "scope",
         "session_id",
@@ -72,6 +76,7 @@ class Invocation:
         on_rest: Callable[[str], object] | None = None,
         artifact_service: BaseArtifactService | None = None,
         compaction: EventsCompactionConfig | None = None,
+        resumability: ResumabilityConfig | None = None,
     ) -> None:
         self.id = id
         self.app_name = app_name
@@ -96,7 +101,8 @@ class Invocation:
         self.digest: SessionDigest
         """What the flow has derived from the log; set when the session was loaded."""
         self.pending_state: dict[str, Any] = {}
-        self.open_pauses: set[str] = set()
+        self.resumability = resumability or ResumabilityConfig()
+        self.progress = Progress() if self.resumability.resumable else None
         self.data: dict[str, Any] = {}
         """For plugins: what one hook wants to tell a later one."""
 
@@ -106,6 +112,12 @@ class Invocation:
         if self.session_or_none is None:
             raise SessionNotFoundError(f"session {self.session_id!r} is not loaded yet; wait for before_run_callback")
         return self.session_or_none
+
+    def pauses(self) -> list[LoggedCall]:
+        """The designed pauses of this invocation that are still owed an answer, in log order."""
+        if self.session_or_none is None:
+            return []
+        return [call for call in self.digest.pauses(self.session.events) if call.invocation_id == self.id]
 
     def take_pending_state(self) -> dict[str, Any]:
         """What run-level hooks wrote, for the event that will carry it."""

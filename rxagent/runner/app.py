@@ -10,6 +10,7 @@ from rxagent.agents import BaseAgent, LlmAgent
 from rxagent.errors import ConfigError
 from rxagent.flow.compaction import EventsCompactionConfig
 from rxagent.flow.compaction_summarizer import LlmEventSummarizer
+from rxagent.invocation import ResumabilityConfig
 from rxagent.plugins import BasePlugin
 
 __all__ = ["App"]
@@ -21,7 +22,7 @@ class App:
     """A named root agent with its plugins.
 
     name: letters, digits and underscores; sessions belong to it. events_compaction_config: older events are summarised
-    for the models. Raises ConfigError for a name that is none (ADK Java, App.Builder), and for a compaction that has
+    for the models. resumability_config: runs pause, and are gone on with. Raises ConfigError for a name that is none (ADK Java, App.Builder), and for a compaction that has
     no model to summarise with.
     """
 
@@ -32,6 +33,7 @@ class App:
         *,
         plugins: Iterable[BasePlugin] = (),
         events_compaction_config: EventsCompactionConfig | None = None,
+        resumability_config: ResumabilityConfig | None = None,
     ) -> None:
         if not _NAME.fullmatch(name):
             raise ConfigError(f"Invalid app name {name!r}: use letters, digits and underscores, not a digit first")
@@ -42,6 +44,7 @@ class App:
         self.name = name
         self.root_agent = root_agent
         self.plugins = tuple(plugins)
+        self.resumability_config = resumability_config or ResumabilityConfig()
         self.events_compaction_config = _with_summarizer(events_compaction_config, name, root_agent)
 
     def __repr__(self) -> str:

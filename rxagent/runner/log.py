@@ -9,7 +9,7 @@ from typing import final
 from rxagent.errors import StaleSessionError
 from rxagent.events import TEMP_PREFIX, Content, Event, EventActions
 from rxagent.flow.sealing import ABORTED, SEAL_STATUSES, is_seal
-from rxagent.invocation import Invocation, InvocationContext, Outcome
+from rxagent.invocation import Invocation, InvocationContext, Outcome, is_checkpoint
 from rxagent.sessions import GetSessionConfig
 from rxagent.streams import CancelScope, Outlet, settle
 
@@ -40,7 +40,7 @@ class RunLog:
         self._half: list[Event] = []  # those partial events, when they may have to be kept
         self._saved = 0
         self.last: Event | None = None
-        """The newest event of the run that was stored."""
+        """The newest event of the run that was stored, checkpoints aside."""
         self.epoch: int | None = None
         self.sealed = 0
 
@@ -65,14 +65,17 @@ class RunLog:
             self._note(stored)
             self._outlet.put("next", self._replaced(stored, context, self._invocation.scope))
 
-    def append_opening(self, opening: Callable[[], Sequence[Event]]) -> None:
+    def append_opening(
+        self, opening: Callable[[], Sequence[Event]], claims: Callable[[], Sequence[str]] = tuple
+    ) -> None:
         """Store seals and the user's event in one act; they are not shown.
 
-        opening: makes them for the log as it is known; asked again when somebody else has appended meanwhile.
+        opening: makes them for the log as it is known; asked again when somebody else has appended meanwhile; claims,
+        too: what the user's event decides once. Raises AlreadyClaimedError when somebody else has decided it.
         """
         with self._lock:
             self._invocation.scope.check()
-            self._store(opening, self._invocation.scope)
+            self._store(opening, self._invocation.scope, claims)
 
     def append_tail(
         self, make: Callable[[], Sequence[Event]], context: InvocationContext, may_append: Callable[[], bool]
@@ -125,14 +128,19 @@ class RunLog:
         outcome.calls_sealed = self.sealed
         outcome.partials_dropped = self._partials
 
-    def _store(self, make: Callable[[], Sequence[Event]], scope: CancelScope) -> list[Event]:
+    def _store(
+        self, make: Callable[[], Sequence[Event]], scope: CancelScope, claims: Callable[[], Sequence[str]] = tuple
+    ) -> list[Event]:
         invocation = self._invocation
         while True:
-            session, events = invocation.session, make()
+            session, events, taken = invocation.session, make(), claims()
+            if not events:
+                return []
+            more: dict[str, Sequence[str]] = {"claims": taken} if taken else {}
             try:
                 stored: list[Event] = settle(
                     invocation.session_service.append_events(
-                        session, events, epoch=self.epoch, expected_seq=session.last_seq
+                        session, events, epoch=self.epoch, expected_seq=session.last_seq, **more
                     ),
                     scope,
                 )
@@ -179,9 +187,8 @@ class RunLog:
 
     def _note(self, event: Event) -> None:
         self._saved += 1
-        self.last = event
-        if event.long_running_tool_ids:
-            self._invocation.open_pauses |= event.long_running_tool_ids
+        if not is_checkpoint(event):
+            self.last = event
 
 
 def _seals_in(event: Event) -> int:

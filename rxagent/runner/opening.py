@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, Literal, final
 
-from rxagent.agents import find_agent_to_run
+from rxagent.agents import BaseAgent, find_agent_to_run
 from rxagent.artifacts.blobs import without_blobs
-from rxagent.errors import SessionNotFoundError, UnknownCallError, UsageError
+from rxagent.errors import AlreadyClaimedError, SessionNotFoundError, UsageError
 from rxagent.events import Content, Event, EventActions, Part
+from rxagent.events.confirmation import read_decision
 from rxagent.flow.digest import take_digest
 from rxagent.flow.sealing import seal_events
 from rxagent.invocation import Invocation, StopDepth
@@ -16,11 +17,12 @@ from rxagent.sessions import Session
 from rxagent.streams import settle
 
 from .log import RunLog
+from .plan import Plan, plan_of
 
 if TYPE_CHECKING:
     from .run import Run
 
-__all__ = ["Opening", "open_session"]
+__all__ = ["Opened", "Opening", "open_session"]
 
 _WHY_SEALED: Final = "an earlier run was left in the middle of it"
 
@@ -66,61 +68,93 @@ class Opening:
             return True
 
 
-def open_session(run: Run, log: RunLog) -> bool:
+Opened = Literal["agent", "answered", "nothing"]
+"""What follows: the agent runs; a before-run hook has answered in its place; it was done before."""
+
+
+def open_session(run: Run, log: RunLog) -> Opened:
     """Load or create the session, store the seals of open calls and the user's event. On the run's worker.
 
-    False when a before-run hook answered in the agent's place. Raises SessionNotFoundError, UsageError for a message
-    without parts, and what hooks and the service raise.
+    Raises SessionNotFoundError, UsageError for a message without parts, what `plan_of` raises, and what hooks and the
+    service raise.
     """
     message = run.spec.message
-    if message is None or not message.parts:
+    if run.spec.invocation_id is None and (message is None or not message.parts):
         raise UsageError("No parts in the new_message; give a text, a Content with parts, or a list of Parts")
     invocation, plugins, context = run.invocation, run.invocation.plugins, run.context
     run.scope.check()
     invocation.session_or_none = _load(run)
-    context.agent = find_agent_to_run(run.spec.runner.agent, invocation.session.events)
-    run.hooks_are_due = True
-    invocation.pending_state = dict(run.spec.state_delta)  # seen by the hooks, stored with the user's event
-    replaced = plugins.first("on_user_message_callback", run.scope, context, message)
-    if replaced is not None:
-        message = Content.of(replaced)
-    if run.spec.run_config.save_input_blobs_as_artifacts:
-        message = _without_blobs(run, message)
-    invocation.user_content = message
-    user_event = Event(
-        invocation_id=invocation.id,
-        author="user",
-        content=message,
-        actions=EventActions(state_delta=invocation.take_pending_state()),
-    )
     invocation.digest = take_digest(run.spec.key, invocation.session.events)
-    _refuse_orphans(invocation, user_event)
-
-    def opening() -> list[Event]:
-        unanswered = invocation.digest.calls_to_seal(invocation.session.events, user_event)
-        log.sealed = len(unanswered)
-        return [*seal_events(unanswered, _WHY_SEALED), user_event]
-
-    log.append_opening(opening)
+    plan = plan_of(run, invocation.digest, invocation.session.events)
+    invocation.id = plan.invocation_id or invocation.id
+    if plan.kind == "nothing":
+        return "nothing"
+    invocation.progress = plan.progress or invocation.progress
+    context.agent = plan.agent or _agent_to_run(run)
+    run.hooks_are_due = True
+    event = _user_event(run, plan)
+    try:
+        log.append_opening(lambda: _opening_events(run, log, plan, event), claims=lambda: _claims(invocation, event))
+    except AlreadyClaimedError:
+        return "nothing"
     run.opened()
-    context.agent = find_agent_to_run(run.spec.runner.agent, invocation.session.events)
+    context.agent = plan.agent or _agent_to_run(run)
     answer = plugins.first("before_run_callback", run.scope, context)
     if answer is None:
-        return True
+        return "agent"
     run.store(Event(invocation_id=invocation.id, author="model", content=answer))
-    return False
+    return "answered"
 
 
-def _refuse_orphans(invocation: Invocation, message: Event) -> None:
-    """Raise UnknownCallError for an answer to no call of the session; nothing was written."""
-    if not message.function_responses:
-        return
-    invocation.digest.follow(invocation.session.events)
-    for response in message.function_responses:
-        if not response.id:
-            raise UnknownCallError("A function response id is required; give the id of the call that it answers")
-        if response.id not in invocation.digest.call_ids:
-            raise UnknownCallError(f"No call with the id {response.id!r} in this session; answer one that it has")
+def _agent_to_run(run: Run) -> BaseAgent:
+    invocation = run.invocation
+    older_flow = invocation.resumability.plain_text_continuation_auto_resume
+    return find_agent_to_run(run.spec.runner.agent, invocation.session.events, whole_sequences=older_flow)
+
+
+def _user_event(run: Run, plan: Plan) -> Event | None:
+    """What the user says, after the hooks; None when there is nothing to store."""
+    invocation, message = run.invocation, plan.message
+    invocation.pending_state = dict(run.spec.state_delta) if plan.takes_state else {}  # the hooks see it
+    if message is not None:
+        replaced = invocation.plugins.first("on_user_message_callback", run.scope, run.context, message)
+        if replaced is not None:
+            message = Content.of(replaced)
+        if run.spec.run_config.save_input_blobs_as_artifacts:
+            message = _without_blobs(run, message)
+    invocation.user_content = message or plan.original
+    state = invocation.take_pending_state()
+    if message is None and not state:
+        return None
+    actions = EventActions(state_delta=state)
+    return Event(invocation_id=invocation.id, author="user", branch=plan.branch, content=message, actions=actions)
+
+
+def _opening_events(run: Run, log: RunLog, plan: Plan, event: Event | None) -> list[Event]:
+    """The seals for the log as it is known, then the user's event."""
+    invocation, resumed = run.invocation, plan.invocation_id if plan.kind == "resume" else None
+    unanswered = invocation.digest.calls_to_seal(invocation.session.events, event or Event(), resumed)
+    log.sealed = len(unanswered)
+    return [*seal_events(unanswered, _WHY_SEALED), *(() if event is None else (event,))]
+
+
+def _claims(invocation: Invocation, event: Event | None) -> list[str]:
+    """What is decided once: in a resumable app each answered call, elsewhere each question.
+
+    Raises AlreadyClaimedError for what somebody has answered since the session was read.
+    """
+    if event is None or not event.function_responses:
+        return []
+    claims: list[str] = []
+    answered = invocation.digest.answered_by(invocation.session.events, event)
+    for response, call in zip(event.function_responses, answered, strict=True):
+        if call is None or not (invocation.resumability.resumable or call.is_question):
+            continue
+        if call.is_answered:
+            raise AlreadyClaimedError(f"the call {call.call_id!r} was answered before; nothing was written")
+        if not call.is_question or read_decision(response) is not None:
+            claims.append(call.claim)
+    return claims
 
 
 def _load(run: Run) -> Session:

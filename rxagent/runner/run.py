@@ -67,6 +67,7 @@ class Run:
             ledger=self.ledger,
             artifact_service=spec.runner.artifact_service,
             compaction=spec.runner.compaction,
+            resumability=spec.runner.resumability,
             on_rest=self.abort,
         )
         self.context = InvocationContext(self.invocation, spec.runner.agent, self.mailbox)
@@ -188,11 +189,11 @@ class Run:
     def _flow(self) -> None:
         self.scope.check()
         self._log.epoch = self._store_turn.epoch
-        goes_on = open_session(self, self._log)
+        opened = open_session(self, self._log)
         if self._fate.is_decided:
             return  # aborted while it opened: the tail sees to the rest
-        if not goes_on:
-            self.complete()
+        if opened != "agent":
+            self._end_here() if opened == "nothing" else self.complete()
             return
         relay = self.mailbox.relay
         self._upstream.disposable = self.context.agent.run_async(self.context).subscribe(
@@ -224,7 +225,11 @@ class Run:
         except BaseException as error:
             self.fail(error)
             return
-        kind: OutcomeKind = "paused" if self.invocation.open_pauses else "completed"
+        self._end_here()
+
+    def _end_here(self) -> None:
+        """Everything is said. It is paused when the invocation still owes somebody the wait for an answer."""
+        kind: OutcomeKind = "paused" if self.invocation.pauses() else "completed"
         reason = "end_invocation" if self.context.end_invocation else None
         if self._decide(kind, reason):
             if self.ledger.count > 1:  # cancelled work that is slow to leave

@@ -13,7 +13,7 @@ from rxagent.artifacts import BaseArtifactService, InMemoryArtifactService
 from rxagent.errors import ConfigError, NotResumableError
 from rxagent.events import Content, Event, new_event_id
 from rxagent.events.content import Message
-from rxagent.invocation import AbortSignal, RunConfig
+from rxagent.invocation import AbortSignal, ResumabilityConfig, RunConfig
 from rxagent.plugins import BasePlugin, PluginManager
 from rxagent.sessions import BaseSessionService, InMemorySessionService, SessionKey
 from rxagent.streams import CancelScope, EventStream, aio, guarded, settle
@@ -67,6 +67,7 @@ class Runner:
         self.session_service: BaseSessionService = session_service or InMemorySessionService()
         self.artifact_service: BaseArtifactService = artifact_service or InMemoryArtifactService()
         self.compaction = app.events_compaction_config if app is not None else None
+        self.resumability = app.resumability_config if app is not None else ResumabilityConfig()
         self.auto_create_session = auto_create_session
         self._owns_service = session_service is None
         self._lock = threading.Lock()
@@ -171,9 +172,10 @@ class Runner:
         invocation_id: str | None,
         abort_signal: Signal | None,
     ) -> RunSpec:
-        if invocation_id is not None:
+        if invocation_id is not None and not self.resumability.resumable:
             raise NotResumableError(
-                f"app {self.app_name!r} is not resumable; leave invocation_id away to go on with a new run"
+                f"app {self.app_name!r} is not resumable; leave invocation_id away to go on with a new run, or use "
+                "App(..., resumability_config=ResumabilityConfig(resumable=True))"
             )
         if not isinstance(user_id, str) or not isinstance(session_id, str):
             raise TypeError("user_id and session_id are texts")
@@ -181,7 +183,8 @@ class Runner:
         if abort_signal is not None and not callable(getattr(abort_signal, "is_set", None)):
             raise TypeError(f"an abort signal is an AbortSignal, or an Event, not a {type(abort_signal).__name__}")
         key = SessionKey(self.app_name, user_id, session_id)
-        return RunSpec(self, key, message, run_config or RunConfig(), dict(state_delta or {}), abort_signal)
+        config = run_config or RunConfig()
+        return RunSpec(self, key, message, config, dict(state_delta or {}), abort_signal, invocation_id)
 
     # -- what runs ask of it -------------------------------------------------------------------------------------------
 

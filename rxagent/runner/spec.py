@@ -26,3 +26,4 @@ class RunSpec(NamedTuple):
     run_config: RunConfig
     state_delta: Mapping[str, Any]
     abort_signal: AbortSignal | Readable | None = None
+    invocation_id: str | None = None

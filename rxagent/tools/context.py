@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, MutableMapping
 from typing import Any, Protocol
 
-from rxagent.events import EventActions
+from rxagent.events import EventActions, ToolConfirmation
 
 __all__ = ["CallContext", "TurnContext"]
 
@@ -34,6 +34,7 @@ class CallContext(TurnContext, Protocol):
     is_aborted: true once the run was stopped. on_abort: runs its callback once then, at once when that was earlier,
     on the stopping thread; returns what takes the callback back.
     actions: what the event of this call's response will carry besides the result.
+    tool_confirmation: what the user has decided about this call, None before. request_confirmation: asks.
     end_invocation: set it to True to end the run after this call.
 
     For a type checker a subclass of BaseTool names this type in `run_async`, not a narrower one.
@@ -46,6 +47,11 @@ class CallContext(TurnContext, Protocol):
 
     @property
     def actions(self) -> EventActions: ...
+
+    @property
+    def tool_confirmation(self) -> ToolConfirmation | None: ...
+
+    def request_confirmation(self, hint: str = "", payload: Any = None) -> None: ...
 
     @property
     def is_aborted(self) -> bool: ...

@@ -16,6 +16,7 @@ from rxagent.streams.single import Single, SingleEmitter
 
 from .base import BaseTool
 from .binding import CONTEXT_NAME, home_of, read_signature
+from .confirmation import Confirmation, RequireConfirmation
 from .context import CallContext
 from .docstring import Docs, read_docstring
 from .landing import Landing, landing_of
@@ -39,12 +40,14 @@ class FunctionTool(BaseTool):
     name, description: the function's own (its docstring's) by default. Types come from the hints, the parameters'
     descriptions from the docstring or from `Annotated`. `tool_context` is bound by its name, whatever its hint, and
     the model does not see it. Parameters' defaults are told to the model; what a `functools.partial` fixes is not.
+    require_confirmation: the user is asked before the function runs; a predicate of the arguments says when.
 
     Raises ConfigError for what a model cannot be told: a missing hint, one without a schema, `*args`, `**kwargs`.
 
     How a call ends (ADK Java, FunctionTool):
 
         arguments that do not bind          --> {"status": "error", "message": "... argument 'x': ..."}
+        not confirmed, or rejected          --> {"error": ...}, see `Confirmation`
         returned value                      --> see `to_result`; of an Observable the last one, `{}` for none
         ToolError, raised or emitted        --> {"status": "error", "message": its text}
         any other exception raised          --> {"status": "error", "message": "An internal error occurred."}, logged
@@ -55,7 +58,16 @@ class FunctionTool(BaseTool):
     on the run's event loop.
     """
 
-    __slots__ = ("_arguments", "_declaration", "_docs", "_func", "_given", "_is_coroutine", "_takes_context")
+    __slots__ = (
+        "_arguments",
+        "_confirmation",
+        "_declaration",
+        "_docs",
+        "_func",
+        "_given",
+        "_is_coroutine",
+        "_takes_context",
+    )
 
     def __init__(
         self,
@@ -64,6 +76,7 @@ class FunctionTool(BaseTool):
         name: str | None = None,
         description: str | None = None,
         is_long_running: bool = False,
+        require_confirmation: RequireConfirmation = False,
         custom_metadata: Mapping[str, Any] | None = None,
     ) -> None:
         name = name or _name_of(func)
@@ -77,6 +90,9 @@ class FunctionTool(BaseTool):
         self._declaration: FunctionDeclaration | None = None
         self._arguments = Arguments(signature.parameters, name)
         self._takes_context = signature.takes_context
+        self._confirmation = (
+            Confirmation(require_confirmation, signature.parameters, name) if require_confirmation else None
+        )
         self._is_coroutine = inspect.iscoroutinefunction(func) or inspect.iscoroutinefunction(
             getattr(type(func), "__call__", None)  # noqa: B004 - the function of a callable object
         )
@@ -123,6 +139,8 @@ class FunctionTool(BaseTool):
 
     def _call(self, args: dict[str, Any], tool_context: CallContext, landing: Landing) -> Result | _Later:
         bound = self._arguments.bind(args)
+        if self._confirmation is not None and (refusal := self._confirmation.refusal(bound, tool_context)) is not None:
+            return refusal
         if self._takes_context:
             bound[CONTEXT_NAME] = tool_context
         if self._is_coroutine:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .confirmation import RequireConfirmation
 from .function_tool import FunctionTool
 
 __all__ = ["LongRunningFunctionTool"]
@@ -24,8 +25,14 @@ class LongRunningFunctionTool(FunctionTool):
         *,
         name: str | None = None,
         description: str | None = None,
+        require_confirmation: RequireConfirmation = False,
         custom_metadata: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(
-            func, name=name, description=description, is_long_running=True, custom_metadata=custom_metadata
+            func,
+            name=name,
+            description=description,
+            is_long_running=True,
+            require_confirmation=require_confirmation,
+            custom_metadata=custom_metadata,
         )

@@ -23,6 +23,8 @@ BRANCH: Final = "an agent as a tool runs on a worker of its own, so that the cal
 END: Final = "end_invocation ends the run: no other agent starts (A11)"
 GRANDCHILD: Final = "only a direct sub-agent's escalation ends a parallel agent (ADK Java 1.11)"
 ORPHAN: Final = "an answer to no call is refused, and nothing is stored (J31)"
+DECIDED: Final = "a question is decided once: a repeated answer is dropped, the stream is empty (J30, J37)"
+PENDING: Final = "a request says of an unanswered long-running call that it is still pending (J38)"
 COMPACTION: Final = "compaction never parts a call from its response, nor drops an open one"
 FINISHED: Final = "when one of several calls fails, what had finished is answered; Java drops it"
 
@@ -65,6 +67,18 @@ DIFFERENCES: Final[dict[str, str]] = {
     "f24_repeated_ids_in_history": IDS,
     "f25_branch_prefix": "branches are compared by whole segments",
     "f26_response_of_other_agents_call": "an answer is never hidden from a later request (J38)",
+    "g03_by_tool_with_payload": "the hint of an answer that has none is empty, as the class says; Java's JSON path loses it",
+    "g07_answered_twice": DECIDED,
+    "g11_tool_fails_after_approval": "an error that a tool emits fails the run (J20), also when the user has approved it",
+    "g13_unknown_answer": ORPHAN,
+    "g16_rejected_then_approved": DECIDED,
+    "g18_answer_without_confirmed": "an answer that does not say whether decides nothing, as one that is unreadable (g19)",
+    "g20_agent_tool_confirmation": BRANCH,
+    "h09_sequence_resumable": "an answer is never hidden from a later request (J38)",
+    "h12_loop_not_resumable": PENDING,
+    "h14_beside_plain_tool": PENDING,
+    "h19_unknown_id_resumable": ORPHAN,
+    "h20_response_without_id": ORPHAN,
     "i05_end_invocation_on_context": END,
     "i07_end_invocation_before_agent": END,
     "i08_end_invocation_before_agent_state": END,

@@ -74,6 +74,7 @@ def _without_java(value: Any) -> Any:
       compared are the names.
     - schemas: type names in capitals, titles, and the schema of a tool's response, which chat-completions has no place
       for.
+    - the payload of a confirmation that has none.
     - the full stop at the end of an error's first sentence.
     """
     if isinstance(value, list):
@@ -85,6 +86,8 @@ def _without_java(value: Any) -> Any:
     if str(value.get("message", "")).startswith("Failed to call tool") and "cause" in value:
         return _without_java(value["cause"])
     plain = {key: _without_java(item) for key, item in value.items()}
+    if {"hint", "confirmed"} <= plain.keys() and plain.get("payload", 0) is None:
+        del plain["payload"]
     if "system_instruction" in plain:
         plain["system_instruction"] = _own_words(plain["system_instruction"])
     if plain.get("name") in _BUILT_IN and "description" in plain:

@@ -31,6 +31,10 @@ class LoggingSessions(InMemorySessionService):
             self._recorder.add("session_read", session=session_id)
         return super().get_session(app_name, user_id, session_id, config)
 
+    def peek(self, app_name: str, user_id: str, session_id: str) -> Any:
+        """The session, read for the scenario itself."""
+        return super().get_session(app_name, user_id, session_id)
+
     def append_events(self, session: Any, events: Sequence[Event], **more: Any) -> Any:
         if not self.recording:
             return super().append_events(session, events, **more)

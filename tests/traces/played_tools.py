@@ -122,7 +122,10 @@ class _DeclaredTool(FunctionTool):
 
     @staticmethod
     def _more(declared: Any) -> dict[str, Any]:
-        return {"is_long_running": True} if declared.get("kind") == "long_running" else {}
+        more: dict[str, Any] = {"is_long_running": True} if declared.get("kind") == "long_running" else {}
+        if declared.get("require_confirmation"):
+            more["require_confirmation"] = True
+        return more
 
     def declaration(self) -> FunctionDeclaration:
         return _declaration(self._declared)

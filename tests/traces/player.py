@@ -10,7 +10,7 @@ from typing import Any
 from reactivex.disposable import SingleAssignmentDisposable
 
 from rxagent.events import Event, Part
-from rxagent.invocation import RunConfig
+from rxagent.invocation import ResumabilityConfig, RunConfig
 from rxagent.models import BaseLlm
 from rxagent.runner import App, Runner
 
@@ -99,7 +99,9 @@ class _Playing:
         app = scenario.get("app", {})
         plugins = [PlayedPlugin(self.recorder, "rec", {})]
         plugins += [PlayedPlugin(self.recorder, one["name"], one["hooks"]) for one in app.get("plugins", [])]
-        more = {}
+        more: dict[str, Any] = {}
+        if app.get("resumable"):
+            more["resumability_config"] = ResumabilityConfig(plain_text_continuation_auto_resume=True)
         if "compaction" in app:
             more["events_compaction_config"] = self._compaction(app["compaction"])
         self.runner = Runner(
@@ -207,7 +209,7 @@ class _Playing:
         """`$call:NAME#K` is the id of the K-th call of NAME in the log of session u/s, from 0."""
         if isinstance(value, str) and value.startswith("$call:"):
             name, _, number = value[6:].partition("#")
-            session: Any = self.sessions.get_session(APP, "u", "s")
+            session: Any = self.sessions.peek(APP, "u", "s")
             ids = [call.id for event in session.events for call in event.function_calls if call.name == name]
             return ids[int(number)]
         if isinstance(value, dict):

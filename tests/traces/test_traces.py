@@ -12,7 +12,7 @@ from .differences import DIFFERENCES
 from .expected import compared, differing
 from .files import OURS, ours_of, trace_files
 
-FILES = [path for path in trace_files() if path.stem[0] not in "gh"]  # those with confirmations come with them
+FILES = trace_files()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

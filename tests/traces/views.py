@@ -52,8 +52,9 @@ def event_view(event: Event) -> dict[str, Any]:
     }
     if actions:
         view["actions"] = actions
-    if "longRunningToolIds" in view:
-        view["longRunningToolIds"] = sorted(view["longRunningToolIds"])
+    if "longRunningToolIds" in view:  # sorted as the symbols are: by appearance
+        made = [call.id for call in event.function_calls if call.id and ID.fullmatch(call.id)]
+        view["longRunningToolIds"].sort(key=lambda id: (made.index(id) if id in made else -1, id))
     return view
 
 
