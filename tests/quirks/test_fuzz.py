@@ -48,7 +48,8 @@ def test_a_fault_is_told_with_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_same_seed_makes_the_same_streams() -> None:
-    """A stream is made again by its seed, and others by other seeds; the pieces are the whole."""
+    """A stream, and a run, is made again by its seed, and others by other seeds; the pieces are the whole."""
+    assert fuzz(500, seed=3).ends == fuzz(500, seed=3).ends != fuzz(500, seed=4).ends
     bodies = [b'data: {"a":1}\n\n', b"data: [DONE]\n\n"]
     made = [[mutated(bodies, random.Random(seed)) for seed in range(50)] for _ in range(2)]
     assert made[0] == made[1]
