@@ -38,6 +38,7 @@ class LlmAgent(BaseAgent):
     of the arguments, when the agent is a tool; a pydantic model class, another type, or a JSON schema as a dict. A
     model that cannot keep to a shape while it has tools answers by the tool set_model_response. An answer that does
     not fit is stored under output_key as the text it is, and is no error.
+    output_repair: how often the model is asked again, and told what does not fit, for an answer that does not.
     disallow_transfer_to_parent, disallow_transfer_to_peers: whom its model may not hand the conversation over to.
     max_steps: model calls of one turn of this agent; then it ends, whatever was said last.
     The callbacks: before_model(ctx, request), after_model(ctx, response), on_model_error(ctx, request, error),
@@ -63,6 +64,7 @@ class LlmAgent(BaseAgent):
         output_key: str | None = None,
         output_schema: type | Mapping[str, Any] | None = None,
         input_schema: type | Mapping[str, Any] | None = None,
+        output_repair: int = 0,
         max_steps: int | None = None,
         disallow_transfer_to_parent: bool = False,
         disallow_transfer_to_peers: bool = False,
@@ -95,6 +97,9 @@ class LlmAgent(BaseAgent):
         self.output_key = output_key
         self.output_schema = None if output_schema is None else OutputSchema(output_schema)
         self.input_schema = None if input_schema is None else OutputSchema(input_schema)
+        if output_repair < 0:
+            raise ConfigError(f"output_repair of agent {name!r} must be 0 or more, not {output_repair}")
+        self.output_repair = output_repair
         self.max_steps = max_steps
         self.disallow_transfer_to_parent = disallow_transfer_to_parent
         self.disallow_transfer_to_peers = disallow_transfer_to_peers

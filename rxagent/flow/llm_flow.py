@@ -12,6 +12,7 @@ from .asking_agent import AskingAgent
 from .call_ids import CallIds
 from .model_turn import ModelTurn
 from .output import saving_output
+from .output_repair import OutputRepair
 from .resuming import ResumePoint, reruns, waits
 from .transfer import Transfer
 
@@ -35,7 +36,8 @@ def run_llm_flow(
     word, was asked once more: then it no longer waits for calls that have an interim value.
     """
     digest = context.invocation.digest
-    emit = saving_output(agent, emit)
+    repair = OutputRepair(agent)
+    emit = saving_output(agent, emit, repair)
     steps, asked_again, is_first = 0, False, True
     with context.invocation.soft_stop.loop() as may_step:
         if point is not None and point.handed_to is not None:
@@ -55,9 +57,13 @@ def run_llm_flow(
                 return False
             else:
                 asked_again = point is not None and point.has_answered
-                yield from turn.run(digest.history(agent.name, context.branch, events))
+                if agent.max_steps is not None and steps + 1 >= agent.max_steps:
+                    repair.give_up()
+                yield from turn.run(digest.history(agent.name, context.branch, events), repair.messages())
                 steps += 1
             point = None
+            if not waits(context) and repair.asks_again(turn.last):
+                continue
             if _ends(turn.last) or steps == agent.max_steps or waits(context):
                 return asked_again
             if context.pauses_as_before and turn.has_paused:

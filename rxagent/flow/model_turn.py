@@ -90,10 +90,14 @@ class ModelTurn:
         """The last event of the step: it decides whether there is another."""
         self._last_but_one: Event | None = None
 
-    def run(self, history: History) -> Generator[Transfer, Event | None, None]:
-        """Take the step; yields where another agent is to take over, and is sent that one's last event."""
+    def run(self, history: History, more: Sequence[Content] = ()) -> Generator[Transfer, Event | None, None]:
+        """Take the step; yields where another agent is to take over, and is sent that one's last event.
+
+        more: contents that the request holds behind the history.
+        """
         self._scope.check()
         self._request = build_request(self._agent, self._context, history)
+        self._request.contents.extend(more)
         self._context.invocation.count_llm_call()
         yield from self._taken(asking=True)
 

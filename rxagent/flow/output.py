@@ -7,6 +7,7 @@ from rxagent.models import LlmRequest
 from rxagent.streams import Emit
 
 from .asking_agent import AskingAgent
+from .output_repair import OutputRepair
 from .output_schema import OutputSchema
 from .output_tool import SET_MODEL_RESPONSE, SetModelResponseTool, takes_schema_beside_tools
 
@@ -36,18 +37,20 @@ def structured_answer(request: LlmRequest, event: Event) -> str | None:
     return tool.answer_in(event) if isinstance(tool, SetModelResponseTool) else None
 
 
-def saving_output(agent: AskingAgent, emit: Emit[Event]) -> Emit[Event]:
+def saving_output(agent: AskingAgent, emit: Emit[Event], repair: OutputRepair | None = None) -> Emit[Event]:
     """An `emit` that puts each final answer under the agent's `output_key`, in the delta of the same event.
 
     A final answer is a final response with a text that is no thought, empty or not; also one of an agent that this
-    one has transferred to. With an output schema the JSON value is put there, or the text where it does not fit.
+    one has transferred to. With an output schema the JSON value is put there, or the text where it does not fit; what
+    is to be repaired is not.
     """
     key, schema = agent.output_key, agent.output_schema
     if key is None:
         return emit
 
     def save(event: Event) -> None:
-        if not event.partial and event.final_response() and _says_something(event):
+        is_answer = not event.partial and event.final_response() and _says_something(event)
+        if is_answer and not (repair is not None and repair.will_ask_again(event)):
             actions = event.actions.copied()
             actions.state_delta[key] = _value(event.text, schema)
             event = event.model_copy(update={"actions": actions})
