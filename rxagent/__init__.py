@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         ToolContext,
         Usage,
     )
+    from .memory import BaseMemoryService, InMemoryMemoryService
     from .models import (
         BaseLlm,
         ChatCompletions,
@@ -52,6 +53,7 @@ _HOMES = {
         "ToolContext",
         "Usage",
     ),
+    "memory": ("BaseMemoryService", "InMemoryMemoryService"),
     "models": (
         "BaseLlm",
         "ChatCompletions",
@@ -79,6 +81,7 @@ __all__ = [
     "BaseArtifactService",
     "BaseEventSummarizer",
     "BaseLlm",
+    "BaseMemoryService",
     "BasePlugin",
     "BaseSessionService",
     "BaseTool",
@@ -97,6 +100,7 @@ __all__ = [
     "FunctionTool",
     "GenerateContentConfig",
     "InMemoryArtifactService",
+    "InMemoryMemoryService",
     "InMemorySessionService",
     "InvocationContext",
     "LlmAgent",

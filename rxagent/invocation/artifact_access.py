@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from reactivex import Observable
-
-from rxagent.errors import ConfigError, UsageError
+from rxagent.errors import ConfigError
 from rxagent.events import Part
-from rxagent.streams import CancelScope, aio, as_single, is_deferred, settle
+from rxagent.streams import CancelScope
+
+from .service_answer import answer_here, answer_in_coroutine
 
 if TYPE_CHECKING:
     from rxagent.artifacts import BaseArtifactService
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
     from .invocation import Invocation
 
 __all__ = ["ArtifactAccess"]
+
+_INSTEAD: Final = "`await ctx.asave_artifact(...)`, `aload_artifact` or `alist_artifacts`"
 
 
 class ArtifactAccess:
@@ -45,21 +46,11 @@ class ArtifactAccess:
 
         Raises UsageError on an event loop's thread, where waiting would block the loop.
         """
-        if is_deferred(answer) and aio.on_loop_thread():
-            getattr(answer, "close", _nothing)()  # a coroutine that nobody will await
-            raise UsageError(
-                "this artifact service returns awaitables, and waiting here would block the event loop; in a coroutine "
-                "write `await ctx.asave_artifact(...)`, `aload_artifact` or `alist_artifacts`"
-            )
-        return settle(answer, self._scope)
+        return answer_here(answer, self._scope, _INSTEAD)
 
     async def arrived(self, answer: Any) -> Any:
         """The answer's value, for a coroutine."""
-        if not is_deferred(answer):
-            return answer
-        if isinstance(answer, Awaitable) and not isinstance(answer, Observable):
-            return await answer
-        return await aio.awaitable(as_single(answer))
+        return await answer_in_coroutine(answer)
 
     @property
     def _place(self) -> tuple[str, str, str]:
@@ -72,6 +63,3 @@ class ArtifactAccess:
         if service is None:
             raise ConfigError("Artifact service is not initialized; give the Runner an artifact_service")
         return service
-
-
-def _nothing() -> None: ...

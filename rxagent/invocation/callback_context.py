@@ -11,9 +11,12 @@ from rxagent.streams import CancelScope
 
 from .artifact_access import ArtifactAccess
 from .context import InvocationContext
+from .memory_access import MemoryAccess
 from .run_config import RunConfig
+from .service_answer import answer_in_coroutine
 
 if TYPE_CHECKING:
+    from rxagent.memory import SearchMemoryResponse
     from rxagent.sessions import Session
 
 __all__ = ["CallbackContext", "ToolContext"]
@@ -25,6 +28,7 @@ class CallbackContext:
     Artifacts: `save_artifact`, `load_artifact` and `list_artifacts` wait for a service that returns awaitables, so in
     a coroutine they work with the built-in services alone (others: UsageError, as it would block the event loop);
     `await asave_artifact(...)` and its two sisters work there with every service. They raise what the service raises.
+    Memory: `search_memory`, and `asearch_memory` for a coroutine, likewise.
 
     Threads: it belongs to the callback; `is_aborted` and `on_abort` may be used from any thread.
     """
@@ -102,6 +106,19 @@ class CallbackContext:
         """`list_artifacts` for a coroutine."""
         access = self._artifacts
         return cast("list[str]", await access.arrived(access.keys()))
+
+    def search_memory(self, query: str) -> SearchMemoryResponse:
+        """What the user's remembered sessions say on the query. Raises ConfigError where there is no memory service."""
+        access = self._memory
+        return access.wait(access.search(query))
+
+    async def asearch_memory(self, query: str) -> SearchMemoryResponse:
+        """`search_memory` for a coroutine."""
+        return cast("SearchMemoryResponse", await answer_in_coroutine(self._memory.search(query)))
+
+    @property
+    def _memory(self) -> MemoryAccess:
+        return MemoryAccess(self.invocation_context.invocation, self.scope)
 
     @property
     def _artifacts(self) -> ArtifactAccess:

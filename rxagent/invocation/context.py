@@ -16,6 +16,7 @@ from .run_config import RunConfig
 if TYPE_CHECKING:
     from rxagent.artifacts import BaseArtifactService
     from rxagent.events.pairing import LoggedCall
+    from rxagent.memory import BaseMemoryService
     from rxagent.sessions import BaseSessionService, Session
 
 __all__ = ["Agent", "InvocationContext"]
@@ -118,6 +119,11 @@ class InvocationContext:
     def artifact_service(self) -> BaseArtifactService | None:
         """The store of the artifacts; None in a context that was given none."""
         return self.invocation.artifact_service
+
+    @property
+    def memory_service(self) -> BaseMemoryService | None:
+        """The store of what the users' earlier sessions hold; None where there is none."""
+        return self.invocation.memory_service
 
     @property
     def run_config(self) -> RunConfig:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rxagent.events.pairing import LoggedCall
     from rxagent.flow.compaction import EventsCompactionConfig
     from rxagent.flow.digest import SessionDigest
+    from rxagent.memory import BaseMemoryService
     from rxagent.sessions import BaseSessionService, Session
 
 __all__ = ["Invocation"]
@@ -46,6 +47,7 @@ class Invocation:
         "id",
         "ledger",
         "llm_calls",
+        "memory_service",
         "pending_state",
         "plugins",
         "progress",
@@ -75,6 +77,7 @@ class Invocation:
         ledger: Ledger,
         on_rest: Callable[[str], object] | None = None,
         artifact_service: BaseArtifactService | None = None,
+        memory_service: BaseMemoryService | None = None,
         compaction: EventsCompactionConfig | None = None,
         resumability: ResumabilityConfig | None = None,
     ) -> None:
@@ -88,6 +91,7 @@ class Invocation:
         self.scope = scope
         self.ledger = ledger
         self.artifact_service = artifact_service
+        self.memory_service = memory_service
         self.compaction = compaction
         self.append_unseen: Callable[[Sequence[Event]], None]
         """Store events that are not shown: summaries of older ones."""

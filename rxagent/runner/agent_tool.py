@@ -10,6 +10,7 @@ from rxagent.agents import BaseAgent, LlmAgent
 from rxagent.events import REMOVED, Event
 from rxagent.flow.output_schema import OutputSchema
 from rxagent.invocation import InvocationContext, Outcome, RunConfig, ToolContext
+from rxagent.memory import InMemoryMemoryService
 from rxagent.models import FunctionDeclaration
 from rxagent.plugins import BasePlugin
 from rxagent.streams import Ledger, Single, SingleEmitter
@@ -89,7 +90,12 @@ class AgentTool(BaseTool):
     def _inner_runner(self, outer: InvocationContext) -> Runner:
         outer.ledger.enter()
         plugins = outer.invocation.plugins.plugins if self._include_plugins else ()
-        return Runner(self.agent, app_name=outer.agent.name, plugins=[*plugins, _Leaving(outer.ledger)])
+        return Runner(
+            self.agent,
+            app_name=outer.agent.name,
+            memory_service=InMemoryMemoryService(),
+            plugins=[*plugins, _Leaving(outer.ledger)],
+        )
 
     def _message(self, args: Mapping[str, Any]) -> tuple[str, str | None]:
         """What the agent is asked, and what is wrong with the arguments."""

@@ -66,6 +66,7 @@ class Run:
             scope=self.scope,
             ledger=self.ledger,
             artifact_service=spec.runner.artifact_service,
+            memory_service=spec.runner.memory_service,
             compaction=spec.runner.compaction,
             resumability=spec.runner.resumability,
             on_rest=self.abort,

@@ -14,6 +14,7 @@ from rxagent.errors import ConfigError, NotResumableError
 from rxagent.events import Content, Event, new_event_id
 from rxagent.events.content import Message
 from rxagent.invocation import AbortSignal, ResumabilityConfig, RunConfig
+from rxagent.memory import BaseMemoryService
 from rxagent.plugins import BasePlugin, PluginManager
 from rxagent.sessions import BaseSessionService, InMemorySessionService, SessionKey
 from rxagent.streams import CancelScope, EventStream, aio, guarded, settle
@@ -36,8 +37,9 @@ class Runner:
     """Runs one agent, or app, on the sessions of a service. Its four doors take the same arguments.
 
     agent: the root agent; the app is then named `app_name`, else after the agent. app: instead of agent, app_name and
-    plugins. session_service, artifact_service: in memory when there is none. auto_create_session: create a session
-    that does not exist; False makes it a SessionNotFoundError of the run.
+    plugins. session_service, artifact_service: in memory when there is none. memory_service: what tools and callbacks
+    search; nothing is put in by itself, and without one they cannot. auto_create_session: create a session that does
+    not exist; False makes it a SessionNotFoundError of the run.
 
     A runner is a context manager: `close()` disposes its runs, waits the grace period, closes plugins and what it
     created. Raises ConfigError when agent and app are both given, or neither.
@@ -51,6 +53,7 @@ class Runner:
         app_name: str | None = None,
         session_service: BaseSessionService | None = None,
         artifact_service: BaseArtifactService | None = None,
+        memory_service: BaseMemoryService | None = None,
         plugins: Iterable[BasePlugin] = (),
         auto_create_session: bool = True,
     ) -> None:
@@ -66,6 +69,7 @@ class Runner:
         self.plugins = PluginManager(app.plugins if app is not None else plugins)
         self.session_service: BaseSessionService = session_service or InMemorySessionService()
         self.artifact_service: BaseArtifactService = artifact_service or InMemoryArtifactService()
+        self.memory_service = memory_service
         self.compaction = app.events_compaction_config if app is not None else None
         self.resumability = app.resumability_config if app is not None else ResumabilityConfig()
         self.auto_create_session = auto_create_session

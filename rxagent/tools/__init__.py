@@ -1,5 +1,10 @@
 """Tools: what a model may call."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
 from .base import BaseTool
 from .context import CallContext, TurnContext
 from .exit_loop import exit_loop
@@ -8,12 +13,23 @@ from .long_running import LongRunningFunctionTool
 from .result import error_result, internal_error_result, to_result
 from .toolset import BaseToolset, ToolFilter
 
+if TYPE_CHECKING:
+    from .artifact_tools import LoadArtifactsTool, load_artifacts
+    from .examples import BaseExampleProvider, Example, ExampleTool
+    from .memory_tools import LoadMemoryTool, PreloadMemoryTool, load_memory, preload_memory
+
 __all__ = [
+    "BaseExampleProvider",
     "BaseTool",
     "BaseToolset",
     "CallContext",
+    "Example",
+    "ExampleTool",
     "FunctionTool",
+    "LoadArtifactsTool",
+    "LoadMemoryTool",
     "LongRunningFunctionTool",
+    "PreloadMemoryTool",
     "ToolFilter",
     "ToolLike",
     "TurnContext",
@@ -21,5 +37,27 @@ __all__ = [
     "error_result",
     "exit_loop",
     "internal_error_result",
+    "load_artifacts",
+    "load_memory",
+    "preload_memory",
     "to_result",
 ]
+
+_LATER: Final = {  # tools that few agents have are loaded when they are asked for
+    "BaseExampleProvider": "examples",
+    "Example": "examples",
+    "ExampleTool": "examples",
+    "LoadArtifactsTool": "artifact_tools",
+    "LoadMemoryTool": "memory_tools",
+    "PreloadMemoryTool": "memory_tools",
+    "load_artifacts": "artifact_tools",
+    "load_memory": "memory_tools",
+    "preload_memory": "memory_tools",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f".{_LATER[name]}", __name__), name)
+    return value
