@@ -21,7 +21,7 @@ from .played_sessions import LoggingSessions
 from .recorder import Recorder
 from .views import content_of, error_view, event_view, what
 
-__all__ = ["is_single_agent", "play"]
+__all__ = ["APP", "PlayedRun", "Playing", "is_single_agent", "play"]
 
 APP = "app"
 
@@ -39,10 +39,10 @@ def is_single_agent(scenario: Any) -> bool:
 
 def play(scenario: Any) -> dict[str, Any]:
     """What rxagent does with the scenario, in the form of a trace (with real ids, not symbols)."""
-    return _Playing(scenario).play()
+    return Playing(scenario).play()
 
 
-class _Run:
+class PlayedRun:
     """A run of the scenario, and its consumer."""
 
     def __init__(self, recorder: Recorder, index: int, declared: Any) -> None:
@@ -89,27 +89,35 @@ class _Run:
         self.over.set()
 
 
-class _Playing:
+class Playing:
     def __init__(self, scenario: Any) -> None:
         self.scenario = scenario
         self.recorder = Recorder(_lanes(scenario["agent"], ""), bool(scenario.get("spread_clock")))
         self.sessions = LoggingSessions(self.recorder, scenario.get("session_service", {}))
         self._models: dict[str, BaseLlm] = {}
-        agent = make_agent(self.recorder, scenario["agent"], self._model)
-        app = scenario.get("app", {})
+        self.runner = self.make_runner(scenario["agent"])
+        self.runs = [PlayedRun(self.recorder, index, declared) for index, declared in enumerate(scenario["runs"])]
+
+    def make_runner(self, declared_agent: Any) -> Runner:
+        """A runner of this agent; models and session service are those of the whole playing."""
+        agent = make_agent(self.recorder, declared_agent, self._model)
+        app = self.scenario.get("app", {})
         plugins = [PlayedPlugin(self.recorder, "rec", {})]
         plugins += [PlayedPlugin(self.recorder, one["name"], one["hooks"]) for one in app.get("plugins", [])]
         more: dict[str, Any] = {}
         if app.get("resumable"):
-            more["resumability_config"] = ResumabilityConfig(plain_text_continuation_auto_resume=True)
+            more["resumability_config"] = self.resumability()
         if "compaction" in app:
             more["events_compaction_config"] = self._compaction(app["compaction"])
-        self.runner = Runner(
+        return Runner(
             app=App(APP, root_agent=agent, plugins=plugins, **more),
             session_service=self.sessions,
             auto_create_session=False,
         )
-        self.runs = [_Run(self.recorder, index, declared) for index, declared in enumerate(scenario["runs"])]
+
+    def resumability(self) -> ResumabilityConfig:
+        """What `resumable` means in these traces: the feature of ADK Java 1.8, which is the older flow here."""
+        return ResumabilityConfig(plain_text_continuation_auto_resume=True)
 
     def _model(self, name: str, lane: str) -> BaseLlm:
         if name not in self._models:
@@ -130,7 +138,7 @@ class _Playing:
         return EventsCompactionConfig(summarizer=summarizer, **fields)
 
     def play(self) -> dict[str, Any]:
-        self._prepare()
+        self.prepare()
         self.sessions.recording = True
         with contextlib.closing(self.runner):
             if "steps" in self.scenario:
@@ -138,7 +146,7 @@ class _Playing:
                     self._step(step)
             else:
                 for run in self.runs:
-                    self._subscribe(run)
+                    self.subscribe(run)
                     run.over.wait(5)
                     self.recorder.settle()
             for run in self.runs:
@@ -147,7 +155,7 @@ class _Playing:
             self.sessions.recording = False
             return self._result()
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
         for declared in self.scenario.get("sessions", [{}]):
             user, id = declared.get("user_id", "u"), declared.get("session_id", "s")
             state = declared.get("state", {})
@@ -162,7 +170,7 @@ class _Playing:
         if "await" not in step:
             self.recorder.add("step", do=step)
         if "subscribe" in step:
-            self._subscribe(self.runs[step["subscribe"]])
+            self.subscribe(self.runs[step["subscribe"]])
         elif "open" in step:
             self.recorder.gate(step["open"]).open()
         elif "dispose" in step:
@@ -173,17 +181,23 @@ class _Playing:
             raise AssertionError(f"never happened: {step}")
         self.recorder.settle()
 
-    def _subscribe(self, run: _Run) -> None:
+    def invocation_id(self, declared: str | None) -> str | None:
+        """The id of the invocation that a run resumes."""
+        return declared
+
+    def subscribe(self, run: PlayedRun) -> None:
         declared = run.declared
         if "dispose_when" in declared:
             self.recorder.trigger(declared["dispose_when"], run.leave)
         try:
+            message = self._resolved(declared.get("new_message"))
             run.stream = self.runner.run_async(
                 declared.get("user_id", "u"),
                 declared.get("session_id", "s"),
-                content_of(self._resolved(declared["new_message"])),
+                None if message is None else content_of(message),
                 _config(declared.get("run_config", {})),
                 state_delta={**self._temporary(declared), **declared.get("state_delta", {})},
+                invocation_id=self.invocation_id(declared.get("invocation_id")),
             )
         except Exception as error:
             run.error, run.end = error, "threw"

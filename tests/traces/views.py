@@ -47,7 +47,10 @@ def event_view(event: Event) -> dict[str, Any]:
         key: value
         for key, value in view.pop("actions", {}).items()
         if not (
-            value is None or value == {} or value == [] or (value is False and key in ("endOfAgent", "endInvocation"))
+            value is None
+            or (value == {} and key != "agentState")
+            or value == []
+            or (value is False and key in ("endOfAgent", "endInvocation"))
         )
     }
     if actions:
