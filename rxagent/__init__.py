@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     )
     from .plugins import BasePlugin
     from .runner import AgentTool, App, RunHandle, Runner
-    from .sessions import BaseSessionService, InMemorySessionService, Session, SqliteSessionService
+    from .sessions import BaseSessionService, InMemorySessionService, Question, Session, SqliteSessionService
     from .streams import CancelScope, EventStream, Single, SingleEmitter, Stopped, set_on_dropped_error
     from .tools import BaseTool, BaseToolset, FunctionTool, LongRunningFunctionTool
 
@@ -65,7 +65,7 @@ _HOMES = {
     ),
     "plugins": ("BasePlugin",),
     "runner": ("AgentTool", "App", "RunHandle", "Runner"),
-    "sessions": ("BaseSessionService", "InMemorySessionService", "Session", "SqliteSessionService"),
+    "sessions": ("BaseSessionService", "InMemorySessionService", "Question", "Session", "SqliteSessionService"),
     "streams": ("CancelScope", "EventStream", "Single", "SingleEmitter", "Stopped", "set_on_dropped_error"),
     "tools": ("BaseTool", "BaseToolset", "FunctionTool", "LongRunningFunctionTool"),
 }
@@ -114,6 +114,7 @@ __all__ = [
     "Outcome",
     "ParallelAgent",
     "Part",
+    "Question",
     "ResumabilityConfig",
     "RunConfig",
     "RunHandle",

@@ -22,8 +22,10 @@ class App:
     """A named root agent with its plugins.
 
     name: letters, digits and underscores; sessions belong to it. events_compaction_config: older events are summarised
-    for the models. resumability_config: runs pause, and are gone on with. Raises ConfigError for a name that is none (ADK Java, App.Builder), and for a compaction that has
-    no model to summarise with.
+    for the models. resumability_config: how runs pause, and are gone on with; not at all, by default.
+
+    Raises ConfigError for a name that is none (ADK Java, App.Builder), and for a compaction that has no model to
+    summarise with.
     """
 
     def __init__(

@@ -133,10 +133,11 @@ def _without_repeated(message: Content, answered: Sequence[LoggedCall], *, stric
 
 def _one_invocation(answered: Sequence[LoggedCall], given: str | None) -> str:
     ids = {call.invocation_id or "" for call in answered}
-    if len(ids) > 1 or (given is not None and given not in ids):
-        names = ", ".join(sorted({*ids, *(() if given is None else (given,))}))
+    if given is not None:
+        ids.add(given)
+    if len(ids) > 1:
         raise SpanningAnswersError(
-            f"The answers span {len({*ids, given} - {None})} invocations ({names}); all of them must answer the same one"
+            f"The answers span {len(ids)} invocations ({', '.join(sorted(ids))}); all of them must answer the same one"
         )
     return next(iter(ids))
 

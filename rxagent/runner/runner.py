@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 
 from rxagent.agents import BaseAgent
 from rxagent.artifacts import BaseArtifactService, InMemoryArtifactService
-from rxagent.errors import ConfigError, NotResumableError
+from rxagent.errors import ConfigError, NotResumableError, SessionNotFoundError
 from rxagent.events import Content, Event, new_event_id
 from rxagent.events.content import Message
 from rxagent.invocation import AbortSignal, ResumabilityConfig, RunConfig
 from rxagent.memory import BaseMemoryService
 from rxagent.plugins import BasePlugin, PluginManager
-from rxagent.sessions import BaseSessionService, InMemorySessionService, SessionKey
+from rxagent.sessions import BaseSessionService, InMemorySessionService, Question, Session, SessionKey
 from rxagent.streams import CancelScope, EventStream, aio, guarded, settle
 from rxagent.streams.iteration import Iteration
 
@@ -189,6 +189,17 @@ class Runner:
         key = SessionKey(self.app_name, user_id, session_id)
         config = run_config or RunConfig()
         return RunSpec(self, key, message, config, dict(state_delta or {}), abort_signal, invocation_id)
+
+    def pending(self, user_id: str, session_id: str) -> list[Question]:
+        """The open questions of a session, from the store: also those of runs in other processes, long ago.
+
+        Raises SessionNotFoundError. It blocks as the service does.
+        """
+        key = SessionKey(self.app_name, user_id, session_id)
+        session: Session | None = settle(self.session_service.get_session(*key), CancelScope())
+        if session is None:
+            raise SessionNotFoundError(f"Session not found: {session_id} for user {user_id}")
+        return session.pending()
 
     # -- what runs ask of it -------------------------------------------------------------------------------------------
 

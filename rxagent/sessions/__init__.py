@@ -10,6 +10,7 @@ from .key import SessionKey
 from .local_runs import LocalRuns
 from .memory import InMemorySessionService
 from .owner import current_owner, is_gone
+from .question import Question
 from .session import Session
 from .turn import OpenRun, Owner, RunTicket, StopRequest
 
@@ -26,6 +27,7 @@ __all__ = [
     "MaybeAwaitable",
     "OpenRun",
     "Owner",
+    "Question",
     "RunTicket",
     "Session",
     "SessionKey",

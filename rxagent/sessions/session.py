@@ -9,6 +9,7 @@ from rxagent.events import Event, now_ms
 
 from .delta import apply_delta, kept
 from .key import SessionKey
+from .question import Question, pending_questions
 
 __all__ = ["Session"]
 
@@ -66,6 +67,10 @@ class Session:
             self.record(event)
         rest = iter(stored)
         return [event if event.partial else next(rest) for event in events]
+
+    def pending(self) -> list[Question]:
+        """What is owed an answer: calls to be confirmed, and long-running ones, in the order of the log."""
+        return pending_questions(self.events)
 
     def __repr__(self) -> str:
         return f"<Session {self.app_name}/{self.user_id}/{self.id}: {len(self.events)} events, seq {self.last_seq}>"
