@@ -33,7 +33,7 @@ def test_the_project_says_what_it_is() -> None:
     assert PROJECT["license"] == "Apache-2.0"
     assert PROJECT["requires-python"] == ">=3.11"
     assert PROJECT["scripts"] == {"rxagent": "rxagent.cli:main"}
-    assert set(PROJECT["optional-dependencies"]) == {"cli", "local", "dev"}
+    assert set(PROJECT["optional-dependencies"]) == {"cli", "local", "serve", "dev"}
     assert "Apache License" in (ROOT / "LICENSE").read_text()
 
 

@@ -1,0 +1,111 @@
+"""LiveRun: a run of this process, and everybody who reads it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, TypeAlias, final
+
+from rxagent.events import Event
+from rxagent.invocation import Outcome, StopDepth
+from rxagent.runner import RunHandle
+from rxagent.streams import drop
+
+from .frames import Frame, event_frame
+from .reader import Reader
+from .run_record import RunRecord
+
+__all__ = ["LiveRun"]
+
+_MOST_RECENT: Final = 1 << 19  # bytes of partial events that are kept for those who come in the middle of a text
+
+OnEnd: TypeAlias = Callable[["LiveRun"], Coroutine[Any, Any, None]]
+
+
+@final
+class LiveRun:
+    """Takes the run's events as they come and offers them to its readers; no reader can hold it back.
+
+    on_event: told of each event. on_end: awaited when the run has ended, before the readers are told. On the loop of
+    the server; the run itself is elsewhere.
+    """
+
+    __slots__ = ("_last_seq", "_readers", "_recent", "_recent_bytes", "ended", "handle", "record", "task")
+
+    def __init__(self, handle: RunHandle, record: RunRecord, on_event: Callable[[Event], None], on_end: OnEnd) -> None:
+        self.handle = handle
+        self.record = record
+        self.ended = asyncio.Event()
+        self._readers: set[Reader] = set()
+        self._last_seq = 0
+        self._recent: list[Frame] | None = []
+        self._recent_bytes = 0
+        self.task = asyncio.create_task(self._pump(on_event, on_end), name=f"rxagent-{record.run_id}")
+
+    @property
+    def run_id(self) -> str:
+        """The invocation id."""
+        return self.record.run_id
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How it ended, once it has."""
+        return self.handle.outcome
+
+    @property
+    def readers(self) -> int:
+        """How many read it."""
+        return len(self._readers)
+
+    def as_json(self) -> dict[str, Any]:
+        """For a client."""
+        state = self.handle.state
+        return self.record.as_json("stopping" if state == "ended" and self.record.ended_at is None else state)
+
+    def abort(self, reason: str, after: StopDepth = "now") -> None:
+        """Ask it to stop; never waits."""
+        self.handle.abort(reason, after)
+
+    def attach(self, cursor: int | None = None) -> Reader:
+        """A new reader. cursor: the last event that it has, the log tells it those behind; None: from now on."""
+        reader = Reader(cursor or 0, behind=cursor is not None)
+        if cursor is not None:
+            for frame in self._recent or ():
+                reader.offer(frame)
+        if self.ended.is_set():
+            reader.end()
+        self._readers.add(reader)
+        return reader
+
+    def detach(self, reader: Reader) -> None:
+        """The reader has gone."""
+        self._readers.discard(reader)
+
+    async def _pump(self, on_event: Callable[[Event], None], on_end: OnEnd) -> None:
+        try:
+            async for event in self.handle:
+                on_event(event)
+                self._publish(event)
+        except Exception as error:
+            if self.handle.outcome is None or self.handle.outcome.error is not error:
+                drop(error, "a run's events")  # not the run's own error, which its outcome tells
+        finally:
+            try:
+                await on_end(self)
+            finally:
+                self.ended.set()
+                for reader in self._readers:
+                    reader.end()
+
+    def _publish(self, event: Event) -> None:
+        frame = event_frame(event, self._last_seq)
+        if frame.seq is not None:
+            self._last_seq = frame.seq
+            self._recent, self._recent_bytes = [], 0
+        elif self._recent is not None:
+            self._recent.append(frame)
+            self._recent_bytes += len(frame.data)
+            if self._recent_bytes > _MOST_RECENT:
+                self._recent = None  # the beginning of the text is what would be missing: better none of it
+        for reader in self._readers:
+            reader.offer(frame)

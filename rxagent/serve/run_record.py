@@ -1,0 +1,54 @@
+"""RunRecord: what a server knows of a run, its own or another process's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from rxagent.sessions import Owner, SessionKey, is_gone
+
+__all__ = ["LOST", "RecordState", "RunRecord"]
+
+RecordState: TypeAlias = Literal["waiting", "running", "stopping", "ended", "lost"]
+
+LOST: Final[Mapping[str, Any]] = {"kind": "failed", "reason": "worker_lost"}
+"""The outcome of a run whose process has gone: it could not tell another."""
+
+
+class RunRecord(NamedTuple):
+    """A run that a server started. Times are seconds since 1970; outcome: its JSON, once the run has ended."""
+
+    run_id: str
+    key: SessionKey
+    owner: Owner
+    started_at: float
+    ended_at: float | None = None
+    outcome: Mapping[str, Any] | None = None
+
+    @property
+    def state(self) -> RecordState:
+        """As another process sees it: running, ended, or lost."""
+        if self.ended_at is not None:
+            return "ended"
+        return "lost" if is_gone(self.owner) else "running"
+
+    @property
+    def is_over(self) -> bool:
+        """True when nothing more comes of it."""
+        return self.state in ("ended", "lost")
+
+    def as_json(self, state: RecordState | None = None) -> dict[str, Any]:
+        """For a client. state: what its own process knows better."""
+        state = state or self.state
+        outcome = LOST if state == "lost" else self.outcome
+        fields: dict[str, Any] = {
+            "runId": self.run_id,
+            "appName": self.key.app_name,
+            "userId": self.key.user_id,
+            "sessionId": self.key.session_id,
+            "state": state,
+            "startedAt": self.started_at,
+            "endedAt": self.ended_at,
+            "outcome": None if outcome is None else dict(outcome),
+        }
+        return {name: value for name, value in fields.items() if value is not None}

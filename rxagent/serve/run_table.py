@@ -1,0 +1,82 @@
+"""RunTable: the runs of all servers on one store, living and ended."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from rxagent.invocation import StopDepth
+from rxagent.sessions import SessionKey
+
+from .run_record import RunRecord
+
+__all__ = ["KEPT", "RunFilter", "RunTable", "StopNote"]
+
+KEPT: Final = 10_000
+"""Ended runs that a table remembers."""
+
+
+class RunFilter(NamedTuple):
+    """Which runs are wanted; None: whatever it is."""
+
+    app_name: str | None = None
+    user_id: str | None = None
+    session_id: str | None = None
+
+
+class StopNote(NamedTuple):
+    """Somebody asks a run to stop."""
+
+    run_id: str
+    reason: str
+    after: StopDepth
+
+
+class RunTable(ABC):
+    """Where runs are found by their id, also those of another process.
+
+    A run gets its row before it is started, so that `reserve` decides who comes first, and its id after that.
+    Threads: every method from any thread; they block on the store, so not on an event loop's.
+    """
+
+    @abstractmethod
+    def reserve(self, key: SessionKey, *, only_when_free: bool = False) -> int:
+        """A row for a run that is about to start; its ticket. Raises SessionBusyError when another run lives there
+        and it is wanted only when there is none."""
+
+    @abstractmethod
+    def enter(self, ticket: int, run_id: str) -> RunRecord:
+        """The run of the ticket has started and has this id."""
+
+    @abstractmethod
+    def cancel(self, ticket: int) -> None:
+        """The run of the ticket could not be started."""
+
+    @abstractmethod
+    def end(self, run_id: str, outcome: Mapping[str, Any]) -> RunRecord | None:
+        """The run has ended. None when the table no longer knows it."""
+
+    @abstractmethod
+    def find(self, run_id: str) -> RunRecord | None:
+        """The run with this id."""
+
+    @abstractmethod
+    def runs(self, wanted: RunFilter, limit: int) -> list[RunRecord]:
+        """Runs, the latest first."""
+
+    @abstractmethod
+    def living(self, key: SessionKey) -> list[RunRecord]:
+        """The runs of a session that have not ended, in order of their start."""
+
+    @abstractmethod
+    def ask_to_stop(self, note: StopNote) -> None:
+        """Leave a note for the process that has the run."""
+
+    @abstractmethod
+    def stop_notes(self) -> list[StopNote]:
+        """What was left for living runs of this process; again and again until they have ended."""
+
+    def close(self) -> None:
+        """Free what the table holds. The default holds nothing."""
+        return

@@ -1,0 +1,91 @@
+"""The runs of one process, for stores that no other process uses."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any, final
+
+from rxagent.errors import SessionBusyError
+from rxagent.sessions import SessionKey, current_owner
+
+from .run_record import RunRecord
+from .run_table import KEPT, RunFilter, RunTable, StopNote
+
+__all__ = ["MemoryRunTable"]
+
+
+@final
+class MemoryRunTable(RunTable):
+    """Runs in a dict. A stop never needs a note: who asks has the run."""
+
+    __slots__ = ("_lock", "_reserved", "_rows", "_tickets")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tickets = 0
+        self._reserved: dict[int, tuple[SessionKey, float]] = {}
+        self._rows: dict[str, RunRecord] = {}
+
+    def reserve(self, key: SessionKey, *, only_when_free: bool = False) -> int:
+        """A ticket."""
+        with self._lock:
+            if only_when_free and (self._living(key) or any(held == key for held, _ in self._reserved.values())):
+                raise SessionBusyError(f"session {key.session_id!r} has a run; wait for its end, or interrupt it")
+            self._tickets += 1
+            self._reserved[self._tickets] = key, time.time()
+            return self._tickets
+
+    def enter(self, ticket: int, run_id: str) -> RunRecord:
+        """The run of the ticket has started."""
+        with self._lock:
+            key, began = self._reserved.pop(ticket)
+            record = self._rows[run_id] = RunRecord(run_id, key, current_owner("serve"), began)
+            return record
+
+    def cancel(self, ticket: int) -> None:
+        """The run of the ticket could not be started."""
+        with self._lock:
+            self._reserved.pop(ticket, None)
+
+    def end(self, run_id: str, outcome: Mapping[str, Any]) -> RunRecord | None:
+        """The run has ended."""
+        with self._lock:
+            record = self._rows.pop(run_id, None)
+            if record is None:
+                return None
+            self._rows[run_id] = record = record._replace(ended_at=time.time(), outcome=outcome)
+            if len(self._rows) > KEPT:
+                oldest = next((one.run_id for one in self._rows.values() if one.ended_at is not None), run_id)
+                del self._rows[oldest]
+            return record
+
+    def find(self, run_id: str) -> RunRecord | None:
+        """The run with this id."""
+        return self._rows.get(run_id)
+
+    def runs(self, wanted: RunFilter, limit: int) -> list[RunRecord]:
+        """Runs, the latest first."""
+        with self._lock:
+            rows = [
+                row
+                for row in self._rows.values()
+                if all(want in (None, has) for want, has in zip(wanted, row.key, strict=True))
+            ]
+        return sorted(rows, key=lambda row: row.started_at, reverse=True)[:limit]
+
+    def living(self, key: SessionKey) -> list[RunRecord]:
+        """The runs of a session that have not ended."""
+        with self._lock:
+            return self._living(key)
+
+    def _living(self, key: SessionKey) -> list[RunRecord]:
+        return [row for row in self._rows.values() if row.key == key and row.ended_at is None]
+
+    def ask_to_stop(self, note: StopNote) -> None:
+        """Nobody else could have the run."""
+
+    def stop_notes(self) -> list[StopNote]:
+        """None, ever."""
+        return []

@@ -1,0 +1,171 @@
+"""The runs of all servers on one SQLite file, in the file itself."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, final
+
+from rxagent.errors import SessionBusyError
+from rxagent.sessions import Owner, SessionKey, current_owner
+from rxagent.sessions.sqlite_file import SqliteFile
+
+from .run_record import LOST, RunRecord
+from .run_table import KEPT, RunFilter, RunTable, StopNote
+
+__all__ = ["SqliteRunTable"]
+
+_TABLE: Final = (
+    """CREATE TABLE IF NOT EXISTS served_runs (
+        ticket INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT UNIQUE,
+        app TEXT NOT NULL, user TEXT NOT NULL, session TEXT NOT NULL,
+        began REAL NOT NULL, ended REAL, outcome TEXT, stop TEXT, depth TEXT,
+        instance TEXT NOT NULL, boot_id TEXT NOT NULL, pid_namespace TEXT NOT NULL, pid INTEGER NOT NULL,
+        started INTEGER NOT NULL)""",
+    # Few rows live at a time: finding them must not cost what the ended ones are many.
+    "CREATE INDEX IF NOT EXISTS living_runs ON served_runs (app, user, session) WHERE ended IS NULL",
+)
+_COLUMNS: Final = "run_id, app, user, session, instance, boot_id, pid_namespace, pid, started, began, ended, outcome"
+
+
+@final
+class SqliteRunTable(RunTable):
+    """Rows in the table `served_runs` of a session file. They are not synced: a power cut ends the runs, too.
+
+    path: the file of a SqliteSessionService. Raises as that does. A run whose process is gone is ended when a table
+    is opened, with the outcome `worker_lost`.
+    """
+
+    __slots__ = ("_file", "_owner")
+
+    def __init__(self, path: str) -> None:
+        self._owner = current_owner("serve")
+        self._file = SqliteFile(path, lambda: None)
+        self._file.open()
+        self._file.write(_create, synced=False)
+
+    def reserve(self, key: SessionKey, *, only_when_free: bool = False) -> int:
+        """A row without an id."""
+
+        def insert(db: sqlite3.Connection) -> int:
+            if only_when_free and (holder := _living(db, key)):
+                raise SessionBusyError(
+                    f"session {key.session_id!r} has the run {holder[0].run_id or '(starting)'}; "
+                    "wait for its end, or interrupt it"
+                )
+            cursor = db.execute(
+                "INSERT INTO served_runs (app, user, session, began, instance, boot_id, pid_namespace, pid, started)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*key, time.time(), *self._owner),
+            )
+            assert cursor.lastrowid is not None
+            return cursor.lastrowid
+
+        return self._file.write(insert, synced=False)
+
+    def enter(self, ticket: int, run_id: str) -> RunRecord:
+        """Write the id."""
+
+        def name(db: sqlite3.Connection) -> RunRecord:
+            db.execute("UPDATE served_runs SET run_id = ? WHERE ticket = ?", (run_id, ticket))
+            [record] = _records(db, "ticket = ?", (ticket,))
+            return record
+
+        return self._file.write(name, synced=False)
+
+    def cancel(self, ticket: int) -> None:
+        """Delete the row."""
+        self._file.write(lambda db: db.execute("DELETE FROM served_runs WHERE ticket = ?", (ticket,)), synced=False)
+
+    def end(self, run_id: str, outcome: Mapping[str, Any]) -> RunRecord | None:
+        """Write the outcome, and forget the oldest of the ended."""
+
+        def end(db: sqlite3.Connection) -> RunRecord | None:
+            db.execute(
+                "UPDATE served_runs SET ended = ?, outcome = ? WHERE run_id = ?",
+                (time.time(), json.dumps(outcome), run_id),
+            )
+            db.execute(
+                "DELETE FROM served_runs WHERE ended IS NOT NULL"
+                " AND ticket <= (SELECT max(ticket) FROM served_runs) - ?",
+                (KEPT,),
+            )
+            return next(iter(_records(db, "run_id = ?", (run_id,))), None)
+
+        return self._file.write(end, synced=False)
+
+    def find(self, run_id: str) -> RunRecord | None:
+        """The run with this id."""
+        return self._file.read(lambda db: next(iter(_records(db, "run_id = ?", (run_id,))), None))
+
+    def runs(self, wanted: RunFilter, limit: int) -> list[RunRecord]:
+        """Runs, the latest first."""
+        asked = [(name, value) for name, value in zip(("app", "user", "session"), wanted, strict=True) if value]
+        where = " AND ".join(["run_id IS NOT NULL", *(f"{name} = ?" for name, _ in asked)])
+        values = (*(value for _, value in asked), limit)
+        return self._file.read(lambda db: _records(db, f"{where} ORDER BY ticket DESC LIMIT ?", values))
+
+    def living(self, key: SessionKey) -> list[RunRecord]:
+        """The runs of a session that have not ended."""
+        return [one for one in self._file.read(lambda db: _living(db, key)) if one.run_id]
+
+    def ask_to_stop(self, note: StopNote) -> None:
+        """Write the note into the run's row; the first one stands."""
+
+        def ask(db: sqlite3.Connection) -> None:
+            db.execute(
+                "UPDATE served_runs SET stop = ?, depth = ? WHERE run_id = ? AND stop IS NULL",
+                (note.reason, note.after, note.run_id),
+            )
+
+        self._file.write(ask, synced=False)
+
+    def stop_notes(self) -> list[StopNote]:
+        """What was left for living runs of this process."""
+        owner = self._owner
+        return self._file.read(
+            lambda db: [
+                StopNote(*row)
+                for row in db.execute(
+                    "SELECT run_id, stop, depth FROM served_runs WHERE ended IS NULL AND stop IS NOT NULL"
+                    " AND run_id IS NOT NULL AND boot_id = ? AND pid_namespace = ? AND pid = ? AND started = ?",
+                    owner[1:],
+                )
+            ]
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _create(db: sqlite3.Connection) -> None:
+    for statement in _TABLE:
+        db.execute(statement)
+    lost = [one.run_id for one in _records(db, "ended IS NULL AND run_id IS NOT NULL", ()) if one.state == "lost"]
+    db.executemany(
+        "UPDATE served_runs SET ended = ?, outcome = ? WHERE run_id = ?",
+        [(time.time(), json.dumps(dict(LOST)), run_id) for run_id in lost],
+    )
+
+
+def _living(db: sqlite3.Connection, key: SessionKey) -> list[RunRecord]:
+    rows = _records(db, "app = ? AND user = ? AND session = ? AND ended IS NULL ORDER BY ticket", key)
+    return [row for row in rows if row.state != "lost"]
+
+
+def _records(db: sqlite3.Connection, where: str, values: Sequence[object]) -> list[RunRecord]:
+    rows = db.execute(f"SELECT {_COLUMNS} FROM served_runs WHERE {where}", tuple(values)).fetchall()
+    return [
+        RunRecord(
+            row[0] or "",
+            SessionKey(*row[1:4]),
+            Owner(*row[4:9]),
+            row[9],
+            row[10],
+            None if row[11] is None else json.loads(row[11]),
+        )
+        for row in rows
+    ]
