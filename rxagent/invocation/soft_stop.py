@@ -91,9 +91,16 @@ class SoftStop:
                 self._model_scopes.pop(own, None)
             own.detach()
 
+    def part(self) -> None:
+        """The run is over: refer to nobody any more."""
+        self._on_rest = _nothing
+
     def _leave(self) -> None:
         with self._lock:
             self._working -= 1
             last = not self._working and self._asked is not None
         if last:
             self._on_rest(self._reason)
+
+
+def _nothing(_: str) -> None: ...

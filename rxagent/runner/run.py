@@ -8,9 +8,10 @@ end       the last work out, or the grace: on_run_end, the turn, the terminal ev
 
 from __future__ import annotations
 
+import contextvars
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, final
 
 from reactivex import abc
@@ -18,10 +19,9 @@ from reactivex.disposable import SerialDisposable
 
 from rxagent.errors import FencedError, RunError, RunTimeoutError
 from rxagent.events import Event
-from rxagent.flow.closing import closing_events
 from rxagent.flow.compaction import compact_after_run
 from rxagent.flow.digest import give_back_digest
-from rxagent.invocation import AbortSignal, Invocation, InvocationContext, Outcome, OutcomeKind, StopDepth
+from rxagent.invocation import Invocation, InvocationContext, Outcome, OutcomeKind, StopDepth
 from rxagent.streams import CancelScope, Ledger, Mailbox, Outlet, Stopped, aio, drop, guarded
 from rxagent.streams.iteration import Door, current_door
 from rxagent.streams.timer import timer
@@ -34,8 +34,8 @@ from .nesting import contexts_of, refuse_self_wait
 from .opening import Opening, open_session
 from .report import report, report_late
 from .spec import RunSpec
+from .stops import attach_stops, write_tail
 from .turn import StoreTurn
-from .watcher import watcher
 
 __all__ = ["Run", "RunState"]
 
@@ -121,13 +121,7 @@ class Run:
 
     def _attach(self) -> None:
         """From here on the abort signal and the time limit may stop the run; its turn may have come already."""
-        signal, timeout = self.spec.abort_signal, self.spec.run_config.timeout
-        if isinstance(signal, AbortSignal):
-            self._take_backs.append(signal.on_set(self.abort))
-        elif signal is not None:
-            self._take_backs.append(watcher.watch(signal, self.abort))
-        if timeout is not None:
-            self._take_backs.append(timer.after(timeout, self._time_is_over, self._work_context))
+        self._take_backs += attach_stops(self, self._work_context)
         if self._unended.is_taken:  # it has ended meanwhile: nobody else takes these back
             self._part()
 
@@ -288,33 +282,25 @@ class Run:
             self.ledger.enter()
             self._aside(self._tail)
 
-    def _time_is_over(self) -> None:
-        seconds = self.spec.run_config.timeout
+    def time_is_over(self, error: RunTimeoutError) -> None:
+        """The time limit has come: an abort that says so in the outcome's error."""
         if not self._has_said_its_last():
-            self._abort_now("request_timeout", RunTimeoutError(f"the run took longer than its {seconds} s"))
+            self._abort_now("request_timeout", error)
 
     def _tail(self) -> None:
         """The end of an aborted run, on a worker of its own: the old one may be stuck in a tool or in its consumer."""
-        began = time.monotonic()
-        reason = (self._fate.outcome.reason or "") if self._fate.outcome is not None else ""
-        grace = self.spec.run_config.cancel_grace_period
+        began, outcome = time.monotonic(), self._fate.outcome
+        reason = outcome.reason or "" if outcome is not None else ""
         self._cut(reason)
         try:
-            self.invocation.calls.wait(grace)
-            if self._store_turn.epoch is not None and self.invocation.session_or_none is not None:
-                agent, branch = self.context.agent.name, self.context.branch
-                self._log.append_tail(
-                    lambda: closing_events(self.invocation, agent, branch, reason), self.context, self._may_append
-                )
+            write_tail(self, self._log, reason, lambda: not self._unended.is_taken)
             self._outlet.drain()
         except Exception as error:  # the log takes nothing more: the next run seals what is open
             drop(error, "the tail of an aborted run")
         finally:
-            self._start_grace(max(grace - (time.monotonic() - began), 0.0))
+            spent = time.monotonic() - began
+            self._start_grace(max(self.spec.run_config.cancel_grace_period - spent, 0.0))
             self.ledger.leave()
-
-    def _may_append(self) -> bool:
-        return not self._unended.is_taken
 
     def _on_turn_lost(self) -> None:
         self.fail(FencedError("another run took the session's turn, as this one's lease had run out"))
@@ -350,6 +336,7 @@ class Run:
             guarded("report", report_late, self.invocation)
         self._finish()
         self.spec.runner.forget_leftover(self)
+        self._let_go()
 
     def _finish(self) -> None:
         if not self._unended.take():
@@ -375,8 +362,18 @@ class Run:
         self.ended.set()
         self._outlet.put("error" if outcome.kind == "failed" else "end", outcome.error)
         self._outlet.drain()
-        self._upstream = SerialDisposable()  # the chain below refers to this run: part, do not wait for the collector
+        if not self.ledger.count:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Part from what refers back to this run, so that it is freed at once and not by the collector."""
+        self._upstream = SerialDisposable()
+        self._work_context = contextvars.Context()
+        self._take_backs.clear()
         self.door.before_wait = None
+        self.ledger.part()
+        self.invocation.soft_stop.part()
+        self.invocation.append_unseen = _refuse
 
     def _part(self) -> None:
         """Take back what could still reach the run: deadlines, signals, the door."""
@@ -391,3 +388,7 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<Run {self.invocation.id}: {self.outcome or self.state}>"
+
+
+def _refuse(_: Sequence[Event]) -> None:
+    raise FencedError("the run is over; nothing more is stored by it")

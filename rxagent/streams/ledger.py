@@ -55,6 +55,11 @@ class Ledger:
         else:
             self._on_empty()
 
+    def part(self) -> None:
+        """All is told: refer to nobody any more."""
+        self._on_empty = _nothing
+        self._aside = _nothing_with
+
     def spawn(self, job: Callable[[], object]) -> None:
         """Run `job` on a worker as work of this ledger; the job itself must call `leave`.
 
@@ -66,3 +71,9 @@ class Ledger:
         except RuntimeError:
             self.leave()
             raise
+
+
+def _nothing() -> None: ...
+
+
+def _nothing_with(_: object) -> None: ...

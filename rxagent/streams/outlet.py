@@ -6,9 +6,9 @@ import contextvars
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Literal, final
+from typing import Any, Final, Literal, final
 
-from reactivex import abc
+from reactivex import Observer, abc
 
 from .dropped import guarded
 
@@ -58,6 +58,8 @@ class Outlet:
             untold = self._open or bool(self._items)
             self._open = False
             self._items.clear()
+            if not self._busy:
+                self._let_go()
             return untold
 
     def drop_partials(self) -> int:
@@ -78,6 +80,8 @@ class Outlet:
             with self._lock:
                 if not self._items:
                     self._busy = False
+                    if not self._open:
+                        self._let_go()
                     return
                 kind, value = self._items.popleft()
             if kind == "next":
@@ -92,3 +96,15 @@ class Outlet:
                 guarded("on_error", self._context.run, self._observer.on_error, self.raised or value)
             else:
                 guarded("on_completed", self._context.run, self._observer.on_completed)
+
+    def _let_go(self) -> None:
+        """Nobody is to be told any more: refer to nobody, so that an ended run is freed without the collector."""
+        self._observer = _NOBODY
+        self._context = contextvars.Context()
+        self._on_broken = _ignore
+
+
+def _ignore(_: BaseException) -> None: ...
+
+
+_NOBODY: Final[Observer[Any]] = Observer()

@@ -1,0 +1,45 @@
+"""What stops a run from outside: its abort signal and its time limit; and the tail that an abort leaves in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rxagent.errors import RunTimeoutError
+from rxagent.flow.closing import closing_events
+from rxagent.invocation import AbortSignal
+from rxagent.streams.timer import timer
+
+from .log import RunLog
+from .watcher import watcher
+
+if TYPE_CHECKING:
+    import contextvars
+
+    from .run import Run
+
+__all__ = ["attach_stops", "write_tail"]
+
+
+def attach_stops(run: Run, context: contextvars.Context) -> list[Callable[[], object]]:
+    """Let the signal and the time limit of the run abort it, perhaps now. Returns what takes them back."""
+    signal, seconds = run.spec.abort_signal, run.spec.run_config.timeout
+    take_backs: list[Callable[[], object]] = []
+    if isinstance(signal, AbortSignal):
+        take_backs.append(signal.on_set(run.abort))
+    elif signal is not None:
+        take_backs.append(watcher.watch(signal, run.abort))
+    if seconds is not None:
+        error = RunTimeoutError(f"the run took longer than its {seconds} s; raise RunConfig.timeout, or give it less")
+        take_backs.append(timer.after(seconds, lambda: run.time_is_over(error), context))
+    return take_backs
+
+
+def write_tail(run: Run, log: RunLog, reason: str, may_append: Callable[[], bool]) -> None:
+    """Wait for the calls that run, at most the grace, then store and queue what ends the run's part of the log."""
+    invocation, context = run.invocation, run.context
+    invocation.calls.wait(run.spec.run_config.cancel_grace_period)
+    if log.epoch is None or invocation.session_or_none is None:
+        return  # it never had its turn, or has not come as far as its session
+    author, branch = context.agent.name, context.branch
+    log.append_tail(lambda: closing_events(invocation, author, branch, reason), context, may_append)
