@@ -51,8 +51,10 @@ class Arguments:
                 self._size += len(value)
         elif isinstance(value, dict):
             self._object = value
-        elif isinstance(value, list) and value:
-            raise ModelProtocolError("the arguments of the model's call are a list, not an object; ask again")
+        elif value is not None and value != []:
+            raise ModelProtocolError(
+                f"the arguments of the model's call are a {type(value).__name__}, not an object; ask again"
+            )
 
     @property
     def text(self) -> str:

@@ -38,6 +38,11 @@ class _Fragment:
         return begins_arguments(self.arguments)
 
     @property
+    def has_arguments(self) -> bool:
+        """True when it brings arguments; blanks are none."""
+        return isinstance(self.arguments, dict) or (isinstance(self.arguments, str) and bool(self.arguments.strip()))
+
+    @property
     def is_mere_arguments(self) -> bool:
         """True when it goes on with a call: no name, or a name repeated beside text that begins nothing."""
         return not self.name or not self.begins
@@ -82,7 +87,7 @@ class _Call:
         if self.name and fragment.name != self.name:
             return True
         other_id = bool(fragment.id and self.id and fragment.id != self.id)
-        if not fragment.arguments:
+        if not fragment.has_arguments:
             return other_id and self.arguments.is_whole
         if not fragment.begins:
             return False
@@ -162,7 +167,7 @@ class CallAssembly:
         if fragment.id:
             known = self._with_id(fragment.id)
             return last if known is None and fragment.is_mere_arguments and last.goes_on else known
-        if last.delta == self._deltas and fragment.name and fragment.arguments and last.arguments.is_whole:
+        if last.delta == self._deltas and fragment.name and fragment.has_arguments and last.arguments.is_whole:
             return None  # side by side in one delta: two calls, though they may say the same
         return last
 

@@ -22,6 +22,7 @@ from rxagent.models.profiles_known import MODELS, SERVERS
         ("https://me.services.ai.azure.com/models", "azure"),
         ("https://api.deepseek.com", "deepseek"),
         ("https://api.groq.com/openai/v1", "groq"),
+        ("https://api.groq.com:1234/openai/v1", "groq"),
         ("https://openrouter.ai/api/v1", "openrouter"),
         ("https://api.mistral.ai/v1", "mistral"),
         ("https://generativelanguage.googleapis.com/v1beta/openai", "gemini"),

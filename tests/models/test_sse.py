@@ -17,6 +17,8 @@ CASES: dict[str, tuple[list[bytes], list[str]]] = {
     "cr": ([b"data: a\r\rdata: b\r\r"], ["a", "b"]),
     "split between cr and lf": ([b"data: a\r", b"\n\r", b"\ndata: b\r\n\r\n"], ["a", "b"]),
     "split at the end of an event": ([b"data: a\n", b"\ndata: b\n\n"], ["a", "b"]),
+    "a whole event in a read, after half a one": ([b"data: a\n", b"data: b\n\n"], ["a\nb"]),
+    "a whole event in a read, after half a line": ([b"x", b"data: b\n\n", b"data: c\n\n"], ["c"]),
     "bom": ([b"\xef\xbb\xbfdata: a\n\n"], ["a"]),
     "several data lines": ([b"data: a\ndata: b\ndata\ndata: c\n\n"], ["a\nb\n\nc"]),
     "comment": ([b": hi\n\ndata: a\n:x\n\n"], ["a"]),
