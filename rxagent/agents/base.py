@@ -139,9 +139,9 @@ class BaseAgent(ABC):
     def _end(self, ctx: InvocationContext, emit: Emit[Event]) -> None:
         """Mark the end of this agent's work, unless it, or one below it, still waits for an answer."""
         progress = ctx.invocation.progress
-        if progress is not None and not any(progress.is_at_work(sub.name) for sub in self.sub_agents):
-            if not ctx.pauses():
-                self._mark_end(ctx, emit)
+        waits = progress is not None and any(progress.is_at_work(sub.name) for sub in self.sub_agents)
+        if not waits and not ctx.pauses():
+            self._mark_end(ctx, emit)
 
     def _mark_end(self, ctx: InvocationContext, emit: Emit[Event]) -> None:
         if ctx.invocation.progress is not None:

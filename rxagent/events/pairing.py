@@ -34,10 +34,10 @@ class Decision(NamedTuple):
 class LoggedCall:
     """One occurrence of a function call in a log. Two calls with the same id are two of these.
 
-    event, position: where it stands (index among the events read); number: among the calls. author, branch, invocation_id: the event's. part:
-    the part that holds the call; call_id, name: the call's. long_running: listed in its event's
-    `long_running_tool_ids`, that is a designed pause. replies: its responses so far, in order. before: the call
-    before it with the same id.
+    event, position: where it stands (index among the events read); number: among the calls. author, branch,
+    invocation_id: the event's. part: the part that holds the call; call_id, name: the call's. long_running: listed in
+    its event's `long_running_tool_ids`, that is a designed pause. replies: its responses so far, in order. before: the
+    call before it with the same id.
     """
 
     __slots__ = (
