@@ -89,8 +89,6 @@ class _Call:
         other_id = bool(fragment.id and self.id and fragment.id != self.id)
         if not fragment.has_arguments:
             return other_id and self.arguments.is_whole
-        if not fragment.begins:
-            return False
         if self.arguments.is_whole:
             return other_id or not self.arguments.is_repeated_by(fragment.arguments)
         return other_id and self.arguments.is_empty and _is_whole(fragment.arguments)
