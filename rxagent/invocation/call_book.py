@@ -48,6 +48,11 @@ class Landing:
         """It was left by the stop."""
         self._land("stopped")
 
+    def left(self) -> None:
+        """Nothing more will come of it: when no end was told, it was cancelled before its first step."""
+        if self.state == "running":
+            self._land("waiting")
+
     def _land(self, state: LandingState) -> None:
         with self._changed:
             self.state = state

@@ -11,7 +11,7 @@ from rxagent.events import TEMP_PREFIX, Content, Event, EventActions
 from rxagent.flow.sealing import ABORTED, SEAL_STATUSES, is_seal
 from rxagent.invocation import Invocation, InvocationContext, Outcome, is_checkpoint
 from rxagent.sessions import GetSessionConfig
-from rxagent.streams import CancelScope, Outlet, settle
+from rxagent.streams import CancelScope, Outlet, Stopped, settle
 
 from .fate import Fate
 
@@ -40,7 +40,7 @@ class RunLog:
         self._half: list[Event] = []  # those partial events, when they may have to be kept
         self._saved = 0
         self.last: Event | None = None
-        """The newest event of the run that was stored, checkpoints aside."""
+        """The newest event of the run that was stored and says something: no checkpoint, nor one with state alone."""
         self.epoch: int | None = None
         self.sealed = 0
 
@@ -63,7 +63,7 @@ class RunLog:
             self._partials = 0
             self._half = []
             self._note(stored)
-            self._outlet.put("next", self._replaced(stored, context, self._invocation.scope))
+            self._outlet.put("next", self._shown(stored, context))
 
     def append_opening(
         self, opening: Callable[[], Sequence[Event]], claims: Callable[[], Sequence[str]] = tuple
@@ -97,6 +97,7 @@ class RunLog:
 
     def _kept_half(self) -> list[Event]:
         """The text that was shown and not saved, by author and branch, marked as incomplete."""
+        reason = self._fate.outcome.reason if self._fate.outcome is not None else ""
         halves: dict[tuple[str | None, str | None], list[Event]] = {}
         for event in self._half:
             halves.setdefault((event.author, event.branch), []).append(event)
@@ -107,6 +108,7 @@ class RunLog:
                 branch=branch,
                 content=Content.model(text),
                 error_code=ABORTED,
+                error_message=f"The answer was cut: {reason}",
                 custom_metadata={"incomplete": True},
             )
             for (author, branch), events in halves.items()
@@ -185,9 +187,19 @@ class RunLog:
         replacement = self._invocation.plugins.first("on_event_callback", scope, context, event)
         return event if replacement is None else replacement
 
+    def _shown(self, stored: Event, context: InvocationContext) -> Event:
+        """What is queued for a stored event. One whose append an abort has met is shown, too: as it was stored."""
+        try:
+            return self._replaced(stored, context, self._invocation.scope)
+        except Stopped:
+            outcome = self._fate.outcome
+            if outcome is None or outcome.kind != "aborted":
+                raise
+            return stored
+
     def _note(self, event: Event) -> None:
         self._saved += 1
-        if not is_checkpoint(event):
+        if event.content is not None and not is_checkpoint(event):
             self.last = event
 
 

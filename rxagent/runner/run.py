@@ -41,6 +41,9 @@ __all__ = ["Run", "RunState"]
 
 RunState = Literal["waiting", "running", "stopping", "ended"]
 
+_STORING = 1.0
+"""Seconds beyond the grace that the tail of an aborted run has for its append."""
+
 
 @final
 class Run:
@@ -74,6 +77,7 @@ class Run:
         self.context = InvocationContext(self.invocation, spec.runner.agent, self.mailbox)
         self.ended = threading.Event()
         self.hooks_are_due = False  # plugins hear of errors once the message was accepted
+        self._agent_is_done = False
         self._fate = Fate()
         self._unstarted, self._unended = Token(), Token()
         self._opening = Opening()
@@ -212,6 +216,7 @@ class Run:
         """The agent's stream has completed: after-run, then the end. On the worker."""
         if self._fate.is_decided:
             return
+        self._agent_is_done = True
         try:
             self.invocation.plugins.each("after_run_callback", self.scope, self.context)
             self._log.flush_state(self.context)
@@ -275,11 +280,12 @@ class Run:
 
     def _has_said_its_last(self) -> bool:
         last = self._log.last
-        return last is not None and self.context.agent.ends_with(last)
+        return self._agent_is_done or (last is not None and self.context.agent.ends_with(last))
 
     def _abort_now(self, reason: str, error: RunTimeoutError | None = None) -> None:
         if self._decide("aborted", reason, error):
-            self.ledger.enter()
+            self.ledger.enter()  # the tail
+            self._cut(reason)  # here, so that nothing starts once the abort has returned
             self._aside(self._tail)
 
     def time_is_over(self, error: RunTimeoutError) -> None:
@@ -291,7 +297,7 @@ class Run:
         """The end of an aborted run, on a worker of its own: the old one may be stuck in a tool or in its consumer."""
         began, outcome = time.monotonic(), self._fate.outcome
         reason = outcome.reason or "" if outcome is not None else ""
-        self._cut(reason)
+        self._start_grace(self.spec.run_config.cancel_grace_period + _STORING)  # a store that hangs holds no end
         try:
             write_tail(self, self._log, reason, lambda: not self._unended.is_taken)
             self._outlet.drain()

@@ -274,14 +274,21 @@ def _submit(
     return cancel
 
 
-def single_of_coroutine(make: Callable[[], Coroutine[Any, Any, T]]) -> Single[T]:
+def _nothing() -> None: ...
+
+
+def single_of_coroutine(
+    make: Callable[[], Coroutine[Any, Any, T]], ended: Callable[[], object] = _nothing
+) -> Single[T]:
     """A coroutine as a Single: each subscription makes and runs one.
+
+    ended: called on its loop when it has ended, or was cancelled before its first step; also after a dispose.
 
     Disposal: cancels the task. Errors: the coroutine's; a cancel by somebody else is a RuntimeError.
     Threads: the loop of the run that subscribes, else the background loop; it counts as the run's work until its
     task has ended.
     """
-    return _single(make, None)
+    return _single(make, None, ended=ended)
 
 
 def single_of_awaitable(value: Awaitable[T]) -> Single[T]:
@@ -295,16 +302,15 @@ def single_of_awaitable(value: Awaitable[T]) -> Single[T]:
     return _single(wait, getattr(value, "get_loop", None))
 
 
-def _nothing() -> None: ...
-
-
 def _single(
     make: Callable[[], Coroutine[Any, Any, T]],
     get_loop: Callable[[], Loop] | None,
     unused: Callable[[], object] = _nothing,
+    ended: Callable[[], object] = _nothing,
 ) -> Single[T]:
     def start(emitter: SingleEmitter[T]) -> None:
         def done(value: Any, error: BaseException | None) -> None:
+            ended()
             if error is None:
                 emitter.on_success(value)
             elif not emitter.is_disposed:

@@ -32,17 +32,21 @@ class Probe:
     """Counts the instants that one run reaches; at the one named `stop_at` it stops the run, on the spot.
 
     points: the instants so far, each with a name of its own ("append 2 begun"). late: what began after the stop and
-    should not have. stop_took: seconds. stopped_on: the thread that stopped.
+    should not have. stop_took: seconds. stopped_on: the thread that stopped. stored: how many appends had been stored
+    when it was stopped; agent_was_done: after-run had begun. appends_go_on: a stop lets the run append what ends it.
     Threads: any; `reach` is called wherever the instant is.
     """
 
     WAIT = 5.0  # seconds that a subscribe may take to hand over its handle
 
-    def __init__(self, stop_at: str | None = None) -> None:
+    def __init__(self, stop_at: str | None = None, *, appends_go_on: bool = False) -> None:
         self.points: list[str] = []
         self.late: list[str] = []
         self.stop_took = 0.0
         self.stopped_on: int | None = None
+        self.stored = 0
+        self.agent_was_done = False
+        self.appends_go_on = appends_go_on
         self._stop_at = stop_at
         self._one_is_excused = True
         self._stop: Callable[[], object] | None = None
@@ -84,6 +88,8 @@ class Probe:
         if not self._armed.wait(self.WAIT) or self._stop is None:
             raise TimeoutError("subscribing did not return a handle")
         self.stopped_on = threading.get_ident()
+        self.stored = self._counts["append", "stored"]
+        self.agent_was_done = self._counts["after-run", ""] > 0
         began = time.perf_counter()
         self._stop()
         self.stop_took = time.perf_counter() - began
@@ -213,7 +219,7 @@ def _watched_append(plain: Callable[..., Any], probe: Probe, inside: threading.l
             return plain(session, what, **options)
         inside.appending = True
         try:
-            probe.reach("append", "begun", begins=True)
+            probe.reach("append", "begun", begins=not probe.appends_go_on)
             stored = plain(session, what, **options)
         finally:
             inside.appending = False

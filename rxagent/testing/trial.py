@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from itertools import dropwhile
 from typing import Any, Final, NamedTuple, final
 
 from reactivex import Observer
@@ -13,7 +14,7 @@ from rxagent.errors import LlmCallsLimitExceededError
 from rxagent.events import Content, Event
 from rxagent.events.pairing import open_calls
 from rxagent.flow.sealing import is_seal
-from rxagent.invocation import OutcomeKind, RunConfig
+from rxagent.invocation import AbortSignal, OutcomeKind, RunConfig
 from rxagent.plugins import PluginManager
 from rxagent.runner import Runner
 from rxagent.streams import CancelScope, settle
@@ -21,11 +22,13 @@ from rxagent.streams import CancelScope, settle
 from .invariants import log_faults, request_faults
 from .leaks import quiesce
 from .probe import Probe, ProbePlugin, watched_service
+from .stops import REASON, How, Left, Logged, abort_faults, abort_log_faults, brief, dispose_faults
 
-__all__ = ["AFTER_THE_END", "AT_ONCE", "Scenario", "Tried", "try_once"]
+__all__ = ["AFTER_THE_END", "AT_ONCE", "NOT_AGAIN", "Scenario", "Tried", "try_once"]
 
 AT_ONCE: Final = "subscribe 1 returned"
 AFTER_THE_END: Final = "run 1 over"
+NOT_AGAIN: Final = "the scenario did not come to this instant again; it must do the same each time"
 
 _NEXT: Final = "And now go on, please."
 _ANSWER: Final = "Understood."
@@ -46,27 +49,34 @@ class Scenario(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """What one trial showed. kind: the outcome of the run; None when it has not ended."""
+    """What one trial showed. kind: the outcome of the run; None when it has not ended. saved: its events in the log."""
 
     points: list[str]
     faults: list[str]
     stop_took: float
     kind: OutcomeKind | None
+    saved: int
 
 
-def try_once(scenario: Scenario, session_id: str, stop_at: str | None = None, reference: Tried | None = None) -> Tried:
+def try_once(
+    scenario: Scenario,
+    session_id: str,
+    stop_at: str | None = None,
+    reference: Tried | None = None,
+    how: How = "dispose",
+) -> Tried:
     """Run the scenario on a fresh runner, stopped at `stop_at`, and then the next turn on the same session."""
     before = _own_threads()
     runner = scenario.make_runner()
     try:
-        trial = _Trial(scenario, runner, session_id, stop_at)
+        trial = _Trial(scenario, runner, session_id, stop_at, how)
         trial.run(reference)
         if trial.ended:
             trial.take_next_turn(reference)
     finally:
         runner.close()
     trial.faults += [f"a thread is left at work: {name}" for name in _left_at_work(before, trial.ended)]
-    return Tried(trial.probe.points, trial.faults, trial.probe.stop_took, trial.kind)
+    return Tried(trial.probe.points, trial.faults, trial.probe.stop_took, trial.kind, trial.saved)
 
 
 @final
@@ -112,8 +122,10 @@ class _Consumer:
 
 @final
 class _Trial:
-    def __init__(self, scenario: Scenario, runner: Runner, session_id: str, stop_at: str | None) -> None:
-        self.probe = Probe(stop_at)
+    def __init__(self, scenario: Scenario, runner: Runner, session_id: str, stop_at: str | None, how: How) -> None:
+        self.probe = Probe(stop_at, appends_go_on=how == "abort")
+        self.saved = 0
+        self._how = how
         self.faults: list[str] = []
         self.ended = False
         self.kind: OutcomeKind | None = None
@@ -130,8 +142,9 @@ class _Trial:
         self._prepare_session()
         plugin, consumer = self._equip(self.probe), _Consumer(self.probe)
         with plugin.watching, watched_service(self._runner.session_service, self.probe):
-            handle = self._subscribe(self._scenario.message, self._scenario.run_config, consumer)
-            self.probe.arm(handle)
+            signal = AbortSignal()
+            dispose = self._subscribe(self._scenario.message, self._scenario.run_config, consumer, signal)
+            self.probe.arm(dispose if self._how == "dispose" else lambda: signal.set(REASON))
             if self._stop_at == AT_ONCE:
                 self.probe.stop_now()
             self.ended = self._wait(plugin, consumer)
@@ -142,7 +155,7 @@ class _Trial:
             return
         self.kind = plugin.outcomes[0].kind
         self.faults += self._run_faults(plugin, consumer, reference)
-        self.faults += self._log_faults(consumer)
+        self.faults += self._log_faults(consumer, reference)
 
     def _prepare_session(self) -> None:
         service, scope = self._runner.session_service, CancelScope()
@@ -159,8 +172,11 @@ class _Trial:
         self._runner.plugins = PluginManager((plugin, *self._own_plugins))
         return plugin
 
-    def _subscribe(self, message: Content, run_config: RunConfig, consumer: _Consumer) -> Callable[[], object]:
-        run = self._runner.run_async(self._scenario.user_id, self._session_id, message, run_config)
+    def _subscribe(
+        self, message: Content, run_config: RunConfig, consumer: _Consumer, signal: AbortSignal | None = None
+    ) -> Callable[[], object]:
+        user_id, session_id = self._scenario.user_id, self._session_id
+        run = self._runner.run_async(user_id, session_id, message, run_config, abort_signal=signal)
         observer = Observer(consumer.on_next, consumer.on_error, consumer.on_completed)
         return run._subscribe_core(observer).dispose  # below the guard of `subscribe`, which would hide what comes late
 
@@ -168,7 +184,8 @@ class _Trial:
         deadline = time.monotonic() + self._scenario.timeout
         if not plugin.ended.wait(self._scenario.timeout):
             return False
-        return self.probe.is_stopped or consumer.ended.wait(max(deadline - time.monotonic(), 0.0))
+        is_left = self._how == "dispose" and self.probe.is_stopped
+        return is_left or consumer.ended.wait(max(deadline - time.monotonic(), 0.0))
 
     # -- what is checked -----------------------------------------------------------------------------------------------
 
@@ -181,33 +198,39 @@ class _Trial:
                 yield f"the scenario fails: {consumer.error!r}"
             return
         if not probe.is_stopped:
-            yield "the scenario did not come to this instant again; it must do the same each time"
+            yield NOT_AGAIN
             return
-        expected = reference.kind if self._stop_at in (AFTER_THE_END, "end 1 delivered") else "disposed"
-        if kinds[0] != expected:
-            yield f"the outcome is {kinds[0]}, not {expected}"
-        yield from (f"began after the stop: {point}" for point in probe.late)
-        yield from (f"delivered after the stop: {what}" for what in consumer.late)
+        left = Left(plugin.outcomes[0], reference.kind, self._is_over, probe, consumer.late, consumer.error)
+        yield from dispose_faults(left) if self._how == "dispose" else abort_faults(left)
         if probe.stop_took > SLOW:
             yield f"the stop took {probe.stop_took:.2f} s to return: it waited"
         yield from (f"work of the run goes on after its end: {run}" for run in self._runner.leftovers())
 
-    def _log_faults(self, consumer: _Consumer) -> Iterator[str]:
+    @property
+    def _is_over(self) -> bool:
+        """True when the run was stopped after its end."""
+        return self._stop_at in (AFTER_THE_END, "end 1 delivered")
+
+    def _log_faults(self, consumer: _Consumer, reference: Tried | None) -> Iterator[str]:
         """The log against what the consumer saw."""
         events = self._stored()
         yield from log_faults(events)
-        own = [event for event in events[len(self._scenario.events) :] if not is_seal(event)]
+        own = list(dropwhile(is_seal, events[len(self._scenario.events) :]))
+        self.saved = len(own)
         if own and own[0].author != "user":
             yield f"the run's first stored event is not the user's, but of {own[0].author}"
         said, seen = own[1:], consumer.finals
+        if self._how == "abort" and reference is not None and self.kind is not None:
+            logged = Logged(own, self.probe.stored, self.probe.agent_was_done)
+            yield from abort_log_faults(self.kind, self._is_over, logged, self._runner.agent, reference.saved)
         special = [event.error_code for event in said if event.error_code and event.id not in {one.id for one in seen}]
-        if special:
-            yield f"the log holds what nobody said: {', '.join(special)}"
         renamed = bool(self._runner.plugins.hooks("on_event_callback"))  # what is seen may be a replacement
+        if special and not renamed:
+            yield f"the log holds what nobody said: {', '.join(special)}"
         if not renamed and [event.id for event in said[: len(seen)]] != [event.id for event in seen]:
-            yield f"the log holds {_brief(said)}, the consumer saw {_brief(seen)}"
-        elif not 0 <= len(said) - len(seen) <= (1 if self.probe.is_stopped else 0):
-            yield f"the log holds {len(said)} events of the run, the consumer saw {len(seen)}: {_brief(said)}"
+            yield f"the log holds {brief(said)}, the consumer saw {brief(seen)}"
+        elif not 0 <= len(said) - len(seen) <= (1 if self.probe.is_stopped and self._how == "dispose" else 0):
+            yield f"the log holds {len(said)} events of the run, the consumer saw {len(seen)}: {brief(said)}"
 
     def _stored(self) -> list[Event]:
         service, user_id = self._runner.session_service, self._scenario.user_id
@@ -230,21 +253,11 @@ class _Trial:
         self.faults += [f"in the next turn {fault}" for asked in plugin.requests for fault in request_faults(asked)]
         events = self._stored()
         self.faults += [f"after the next turn {fault}" for fault in log_faults(events)]
-        new = [event for event in events[before:] if not is_seal(event)]
+        new = events[before:] if self._how == "abort" and before else list(dropwhile(is_seal, events[before:]))
         if not new or new[0].text != _NEXT:
-            self.faults.append(f"after the stop, before the next message, something was stored: {_brief(new[:3])}")
+            self.faults.append(f"after the stop, before the next message, something was stored: {brief(new[:3])}")
         left = [str(call) for call in open_calls(events) if not call.long_running]
         self.faults += [f"after the next turn a call is still open: {call}" for call in left]
-
-
-def _brief(events: list[Event]) -> str:
-    return ", ".join(f"{event.author}:{event.text[:20] or _calls(event)}" for event in events) or "nothing"
-
-
-def _calls(event: Event) -> str:
-    names = [f"{call.name}()" for call in event.function_calls]
-    names += [f"={response.name}" for response in event.function_responses]
-    return "+".join(names) or "(no content)"
 
 
 def _own_threads() -> set[threading.Thread]:

@@ -34,6 +34,9 @@ ToolLike: TypeAlias = BaseTool | Callable[..., object]
 """What an agent takes as a tool."""
 
 
+def _nothing() -> None: ...
+
+
 class FunctionTool(BaseTool):
     """A function, a coroutine function, or a function that returns a Single, an Observable or a Future.
 
@@ -145,19 +148,28 @@ class FunctionTool(BaseTool):
             bound[CONTEXT_NAME] = tool_context
         if self._is_coroutine:
             func = cast(Callable[..., Coroutine[Any, Any, object]], self._func)
-            return _Later(single_of_coroutine(lambda: self._landed(func(**bound), landing)), _emitted)
+            return self._later(lambda: func(**bound), landing)
         value = self._func(**bound)
         if value is None or isinstance(value, _PLAIN) or not is_deferred(value):
             return to_result(value)
         if inspect.iscoroutine(value):
-            return _Later(as_single(self._landed(value, landing)), _emitted)
+            return self._later(lambda: value, landing, value.close)
         landing.called()  # its end is not to be seen from here
         return _Later(as_single(value), _emitted)
 
-    async def _landed(self, coroutine: Coroutine[Any, Any, object], landing: Landing) -> Result:
+    def _later(
+        self, make: Callable[[], Coroutine[Any, Any, object]], landing: Landing, unused: Callable[[], object] = _nothing
+    ) -> _Later:
+        def ended() -> None:
+            unused()
+            landing.left()
+
+        return _Later(single_of_coroutine(lambda: self._landed(make, landing), ended), _emitted)
+
+    async def _landed(self, make: Callable[[], Coroutine[Any, Any, object]], landing: Landing) -> Result:
         """The coroutine, whose end is told also when nobody waits for it any more."""
         try:
-            result = to_result(await coroutine)
+            result = to_result(await make())
         except Exception as error:
             result = self._failed(error)
         except BaseException:

@@ -20,6 +20,8 @@ class Landing(Protocol):
 
     def stopped(self) -> None: ...
 
+    def left(self) -> None: ...
+
 
 class _Nowhere:
     """For a context that keeps no account of its calls."""
@@ -31,6 +33,8 @@ class _Nowhere:
     def returned(self, result: dict[str, Any]) -> None: ...
 
     def stopped(self) -> None: ...
+
+    def left(self) -> None: ...
 
 
 _NOWHERE: Final = _Nowhere()

@@ -13,8 +13,10 @@ from rxagent.runner import Runner
 from rxagent.streams import Single, SingleEmitter
 from rxagent.testing import ScriptedModel, call
 from rxagent.testing.scripted_model import Turn
+from rxagent.testing.stops import How
 
 Tool = Callable[..., Any]
+BOTH: tuple[How, ...] = ("dispose", "abort")
 
 
 def plain(step: int, part: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from rxagent.runner import Runner
 from rxagent.streams import Single, SingleEmitter
 from rxagent.testing import ScriptedModel, call, cancel_everywhere
 
-from .scenarios import coroutine, plain, single
+from .scenarios import BOTH, coroutine, plain, single
 
 MODES = ["none", "sequential", "parallel", "parallel_subscribe"]
 AGENT_HOOKS = [name for name in HOOKS if not name.startswith("on_") and "_run" not in name]
@@ -99,6 +99,7 @@ def test_with_all_hooks(form: Callable[..., Any], mode: Any) -> None:
     report = cancel_everywhere(
         lambda: runner_of(form, tools, model.fresh()),
         "Go",
+        how=BOTH,
         run_config=RunConfig(streaming_mode="sse", tool_execution_mode=mode),
     )
     assert {"agent a 1 begins", "agent a 1 ends", "tool single 1 over", "after-run 1"} <= set(report.points)
@@ -131,6 +132,7 @@ def test_with_answers(form: Callable[..., Any], mode: Any) -> None:
     report = cancel_everywhere(
         lambda: runner_of(form, [plain, broken, coroutine], model.fresh(), **ANSWERS),
         "Go",
+        how=BOTH,
         run_config=RunConfig(streaming_mode="sse", tool_execution_mode=mode),
     )
     assert "tool plain 1 started" not in report.points
