@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rxagent.events import Event
+from rxagent.events import Event, ToolConfirmation
+from rxagent.events.confirmation import confirmation_call
 from rxagent.testing.invariants import log_faults, request_faults
 from tests.flow.logs import call, calls, responds, response, said, user
 
@@ -24,6 +25,22 @@ def test_a_good_log_has_no_faults() -> None:
         user(response("L", done=1)),
     )
     assert list(log_faults(log)) == []
+
+
+def test_a_question_makes_a_result_provisional() -> None:
+    """A call that the user was asked about has two responses: the provisional one, and what came after the decision."""
+    made = call("1")
+    assert made.function_call is not None
+    question = confirmation_call("q", made.function_call, ToolConfirmation())
+    log = [
+        calls("a", made),
+        responds("a", question, long_running_tool_ids=frozenset(["q"])),
+        responds("a", response("1")),
+        user(response("q", "adk_request_confirmation", confirmed=True)),
+        responds("a", response("1")),
+    ]
+    assert list(log_faults(numbered(*log))) == []
+    assert "3 responses" in "".join(log_faults(numbered(*log, responds("a", response("1")))))
 
 
 @pytest.mark.parametrize(

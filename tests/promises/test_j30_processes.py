@@ -1,0 +1,40 @@
+"""Deliveries of one answer from several processes at once: exactly one goes on. J28, J30."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rxagent import SqliteSessionService
+from rxagent.testing.invariants import log_faults
+
+from .delivering import KEY, deliver, started
+from .pausing import marks
+
+
+@pytest.mark.promise("J28")
+@pytest.mark.promise("J30", "processes")
+@pytest.mark.parametrize("attempt", range(3))
+def test_five_deliveries_from_two_processes(tmp_path: Path, attempt: int) -> None:
+    """One is given the run, four an empty stream; the tool runs once, the answer is in the log once."""
+    path, done = tmp_path / "s.db", tmp_path / "done"
+    started(path, done)
+    assert deliver(path, done, [3, 2]) == [0, 0, 0, 0, 3]
+    assert len(done.read_text().splitlines()) == 1
+    service = SqliteSessionService(path)
+    session = service.get_session(*KEY)
+    assert session is not None
+    assert list(log_faults(session.events)) == []
+    assert marks(session.events) == [
+        "user: Refund order 7",
+        "a: call(refund)",
+        "a: call(adk_request_confirmation)",
+        "a: response(refund)",
+        "user: response(adk_request_confirmation)",
+        "a: response(refund)",
+        "a: Done.",
+        "a end",
+    ]
+    assert session.pending() == []
+    service.close()
