@@ -16,10 +16,12 @@ from rxagent.runner import RunHandle, Runner
 from rxagent.sessions import BaseSessionService, GetSessionConfig, SessionKey
 from rxagent.streams import CancelScope, aio, drop, settle
 
+from .emitted import EmittedEvents
 from .follow import follow_live, follow_log
 from .ids import checked_key
 from .live_run import LiveRun
 from .metrics import Metrics
+from .reader import Reader
 from .run_order import RunOrder
 from .run_record import RunRecord
 from .run_table import RunFilter, RunTable, StopNote
@@ -164,13 +166,18 @@ class Desk:
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
-    async def frames(self, run: LiveRun, cursor: int | None = None) -> AsyncGenerator[bytes, None]:
-        """The frames of a run of this process; its reader leaves when the iterator is closed."""
-        reader = run.attach(cursor)
-        runner = self.runner(run.record.key.app_name)
+    def emitted(self, record: RunRecord) -> EmittedEvents:
+        """The run's events in the log."""
+        return EmittedEvents(self.runner(record.key.app_name).session_service, record.key, record.run_id)
+
+    def frames(self, run: LiveRun, cursor: int | None = None) -> AsyncGenerator[bytes, None]:
+        """The frames of a run of this process. What comes from now on waits in them; close them to leave."""
+        return self._read(run, run.attach(cursor))
+
+    async def _read(self, run: LiveRun, reader: Reader) -> AsyncGenerator[bytes, None]:
         self.readers += 1
         try:
-            async for chunk in follow_live(run, reader, runner, self.settings.keep_alive):
+            async for chunk in follow_live(run, reader, self.emitted(run.record), self.settings.keep_alive):
                 yield chunk
         finally:
             run.detach(reader)
@@ -179,11 +186,10 @@ class Desk:
 
     async def stored_frames(self, record: RunRecord, cursor: int) -> AsyncGenerator[bytes, None]:
         """The frames of a run that is elsewhere, or over."""
-        key = record.key
         self.readers += 1
         try:
-            find = self.table(key.app_name).find
-            async for chunk in follow_log(find, record, cursor, self.runner(key.app_name), self.settings.keep_alive):
+            find, log = self.table(record.key.app_name).find, self.emitted(record)
+            async for chunk in follow_log(find, record, cursor, log, self.settings.keep_alive):
                 yield chunk
         finally:
             self.readers -= 1

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from typing import Final, NamedTuple
+from typing import Final
 
-from rxagent.runner import Runner
-from rxagent.sessions import GetSessionConfig, Session, SessionKey
-from rxagent.streams import CancelScope, aio, settle
+from rxagent.streams import aio
 
+from .emitted import EmittedEvents
 from .frames import KEEP_ALIVE, Frame, comment, error_frame, event_frame, outcome_frame
 from .live_run import LiveRun
 from .reader import Reader
@@ -21,34 +20,15 @@ _LOOK: Final = 0.1  # seconds between two looks at the log of a run that is else
 _CHUNK: Final = 1 << 16
 
 
-class _Log(NamedTuple):
-    """The events of one run in its session's log."""
-
-    runner: Runner
-    key: SessionKey
-    run_id: str
-
-    def behind(self, cursor: int) -> list[Frame]:
-        """Those behind the cursor that the run emitted: the user's own event is not among them. Blocks."""
-        found: Session | None = settle(
-            self.runner.session_service.get_session(*self.key, GetSessionConfig(after_seq=cursor)), CancelScope()
-        )
-        events = () if found is None else found.events
-        return [
-            event_frame(event)
-            for event in events
-            if event.invocation_id == self.run_id and event.author != "user" and (event.seq or 0) > cursor
-        ]
-
-
-async def follow_live(run: LiveRun, reader: Reader, runner: Runner, keep_alive: float) -> AsyncGenerator[bytes, None]:
+async def follow_live(
+    run: LiveRun, reader: Reader, log: EmittedEvents, keep_alive: float
+) -> AsyncGenerator[bytes, None]:
     """What the reader of a run of this process is sent, to the last frame."""
-    log = _Log(runner, run.record.key, run.run_id)
     yield comment(run.run_id)
     while True:
         if reader.behind:
             reader.behind = False  # before reading: what comes meanwhile waits in the buffer
-            for frames in _chunks(await aio.in_thread(log.behind, reader.cursor)):
+            for frames in _chunks(await aio.in_thread(_stored, log, reader.cursor)):
                 yield b"".join(frame.data for frame in frames)
                 reader.cursor = frames[-1].seq or reader.cursor
         if chunk := reader.take():
@@ -61,20 +41,19 @@ async def follow_live(run: LiveRun, reader: Reader, runner: Runner, keep_alive: 
 
 
 async def follow_log(
-    find: Callable[[str], RunRecord | None], record: RunRecord, cursor: int, runner: Runner, keep_alive: float
+    find: Callable[[str], RunRecord | None], record: RunRecord, cursor: int, log: EmittedEvents, keep_alive: float
 ) -> AsyncGenerator[bytes, None]:
     """The frames of a run of another process, or of one that has ended: from the log alone.
 
     find: looks a run up; blocks. Partial events are not among them.
     """
-    log = _Log(runner, record.key, record.run_id)
     yield comment(record.run_id)
     silence = 0.0
     while True:
         found = await aio.in_thread(find, record.run_id)  # before the log: what it says is over has said it all there
         record = found or record
         is_over = found is None or record.is_over
-        frames = await aio.in_thread(log.behind, cursor)
+        frames = await aio.in_thread(_stored, log, cursor)
         for chunk in _chunks(frames):
             yield b"".join(frame.data for frame in chunk)
             cursor = chunk[-1].seq or cursor
@@ -93,6 +72,10 @@ def last_frames(record: RunRecord) -> bytes:
     outcome = record.as_json().get("outcome") or {"kind": "failed", "reason": "unknown"}
     head = error_frame(outcome.get("error") or str(outcome.get("reason"))) if outcome["kind"] == "failed" else b""
     return head + outcome_frame(record.run_id, outcome)
+
+
+def _stored(log: EmittedEvents, cursor: int) -> list[Frame]:
+    return [event_frame(event) for event in log.behind(cursor)]
 
 
 def _chunks(frames: list[Frame]) -> list[list[Frame]]:

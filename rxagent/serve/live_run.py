@@ -30,7 +30,7 @@ class LiveRun:
     the server; the run itself is elsewhere.
     """
 
-    __slots__ = ("_last_seq", "_readers", "_recent", "_recent_bytes", "ended", "handle", "record", "task")
+    __slots__ = ("_last_seq", "_readers", "_recent", "ended", "handle", "record", "task")
 
     def __init__(self, handle: RunHandle, record: RunRecord, on_event: Callable[[Event], None], on_end: OnEnd) -> None:
         self.handle = handle
@@ -38,8 +38,7 @@ class LiveRun:
         self.ended = asyncio.Event()
         self._readers: set[Reader] = set()
         self._last_seq = 0
-        self._recent: list[Frame] | None = []
-        self._recent_bytes = 0
+        self._recent: bytearray | None = bytearray()
         self.task = asyncio.create_task(self._pump(on_event, on_end), name=f"rxagent-{record.run_id}")
 
     @property
@@ -69,9 +68,8 @@ class LiveRun:
     def attach(self, cursor: int | None = None) -> Reader:
         """A new reader. cursor: the last event that it has, the log tells it those behind; None: from now on."""
         reader = Reader(cursor or 0, behind=cursor is not None)
-        if cursor is not None:
-            for frame in self._recent or ():
-                reader.offer(frame)
+        if cursor is not None and self._recent:
+            reader.offer(Frame(bytes(self._recent), None, self._last_seq))
         if self.ended.is_set():
             reader.end()
         self._readers.add(reader)
@@ -101,11 +99,10 @@ class LiveRun:
         frame = event_frame(event, self._last_seq)
         if frame.seq is not None:
             self._last_seq = frame.seq
-            self._recent, self._recent_bytes = [], 0
+            self._recent = bytearray()
         elif self._recent is not None:
-            self._recent.append(frame)
-            self._recent_bytes += len(frame.data)
-            if self._recent_bytes > _MOST_RECENT:
+            self._recent += frame.data
+            if len(self._recent) > _MOST_RECENT:
                 self._recent = None  # the beginning of the text is what would be missing: better none of it
         for reader in self._readers:
             reader.offer(frame)

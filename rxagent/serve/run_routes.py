@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from contextlib import aclosing
 from typing import Final, final, get_args
 
 from starlette.exceptions import HTTPException
@@ -13,15 +11,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from rxagent.invocation import StopDepth
+from rxagent.streams import aio
 
 from .body import read_json
 from .desk import Desk
 from .event_stream import EventStreamResponse, gone
-from .live_run import LiveRun
 from .run_order import read_order
 from .run_record import RunRecord
 from .run_table import RunFilter
 from .session_routes import json_response
+from .wire_json import event_json
 
 __all__ = ["RUN_ID", "RunRoutes"]
 
@@ -63,34 +62,23 @@ class RunRoutes:
         """POST /run: the events of a run, at its end."""
         order = await read_order(request, self._desk.settings.max_body)
         run = await self._desk.start(order)
-        reading = asyncio.create_task(self._all_events(run))
+        end = asyncio.create_task(run.ended.wait())
         watch = asyncio.create_task(gone(request.receive))
         try:
-            await asyncio.wait((reading, watch), return_when=asyncio.FIRST_COMPLETED)
-            if not reading.done():
-                if order.on_disconnect == "abort":
-                    run.abort("client_disconnect")
-                return Response(status_code=499)  # nobody reads it; ADK's and nginx's number
-            events = reading.result()
+            await asyncio.wait((end, watch), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            reading.cancel()
+            end.cancel()
             watch.cancel()
+        if not run.ended.is_set():
+            if order.on_disconnect == "abort":
+                run.abort("client_disconnect")
+            return Response(status_code=499)  # nobody reads it; ADK's and nginx's number
         outcome = run.record.outcome or {}
         headers = {RUN_ID: run.run_id, "Rxagent-Outcome": str(outcome.get("kind", ""))}
         if outcome.get("kind") == "failed":
             return json_response({"detail": outcome.get("error") or "the run failed"}, 500, headers)
-        return json_response(events, headers=headers)
-
-    async def _all_events(self, run: LiveRun) -> list[object]:
-        """The events of the frames, the last frames left aside."""
-        found: list[object] = []
-        async with aclosing(self._desk.frames(run)) as frames:
-            async for chunk in frames:
-                for frame in chunk.split(b"\n\n"):
-                    head, _, data = frame.rpartition(b"data: ")
-                    if data and not head.startswith((b"event:", b":")):
-                        found.append(json.loads(data))
-        return found
+        events = await aio.in_thread(self._desk.emitted(run.record).behind)
+        return json_response([event_json(event) for event in events], headers=headers)
 
     async def runs(self, request: Request) -> Response:
         """GET /runs"""

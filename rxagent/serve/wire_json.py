@@ -26,7 +26,7 @@ def event_json(event: Event) -> dict[str, Any]:
     actions: dict[str, Any] = fields["actions"]
     actions.pop("deletedArtifactIds", None)  # ADK Java's; ADK Python's models refuse what they do not know
     if (compaction := actions.get("compaction")) is not None:
-        for name in ("startTimestamp", "endTimestamp"):
+        for name in {"startTimestamp", "endTimestamp"} & compaction.keys():
             compaction[name] /= _SECONDS
     return fields
 
