@@ -11,6 +11,7 @@ from .scripted_model import ScriptedModel, call, gate, pause, thought, usage
 if TYPE_CHECKING:
     from .artifact_suite import ArtifactServiceSuite
     from .chat_server import ChatServer
+    from .crash import CrashReport, crash_everywhere
     from .everywhere import CancelReport, cancel_everywhere
     from .quirks_corpus import quirk, quirks
     from .quirks_file import Quirk, load_quirk
@@ -21,6 +22,7 @@ __all__ = [
     "ArtifactServiceSuite",
     "CancelReport",
     "ChatServer",
+    "CrashReport",
     "LeakError",
     "Quirk",
     "QuirkServer",
@@ -28,6 +30,7 @@ __all__ = [
     "SessionServiceSuite",
     "call",
     "cancel_everywhere",
+    "crash_everywhere",
     "gate",
     "load_quirk",
     "no_leaks",
@@ -43,10 +46,12 @@ _LATER: Final = {  # what needs the runner, a server or pytest is loaded when it
     "ArtifactServiceSuite": "artifact_suite",
     "CancelReport": "everywhere",
     "ChatServer": "chat_server",
+    "CrashReport": "crash",
     "Quirk": "quirks_file",
     "QuirkServer": "quirks_server",
     "SessionServiceSuite": "session_suite",
     "cancel_everywhere": "everywhere",
+    "crash_everywhere": "crash",
     "load_quirk": "quirks_file",
     "quirk": "quirks_corpus",
     "quirks": "quirks_corpus",

@@ -118,16 +118,21 @@ class ScriptedModel(BaseLlm):
     part). A turn of nothing else yields no more than its LlmResponses, `[]` nothing at all.
 
     repeat_last: play the last turn again for each call beyond the script; else such a call is an AssertionError.
-    One object serves many runs at once; they share the script's progress. `fresh()` starts over.
+    by_history: the turn is the one that the request has come to, by how often the model speaks in it; so a process that
+    takes a conversation over goes on in the middle of the script. Else each call is the next turn: one object serves
+    many runs at once, which share the script's progress. `fresh()` starts over.
 
     Disposal: leaves pauses and gates, and ends at the next item. Errors: the script's own. Threads: a worker; in a run
     the run's own.
     """
 
-    def __init__(self, *turns: Turn, model: str = "scripted", repeat_last: bool = False) -> None:
+    def __init__(
+        self, *turns: Turn, model: str = "scripted", repeat_last: bool = False, by_history: bool = False
+    ) -> None:
         super().__init__(model)
         self._turns = tuple(_items(turn, number) for number, turn in enumerate(turns, start=1))
         self._repeat_last = repeat_last
+        self._by_history = by_history
         self._lock = threading.Lock()
         self._calls: list[ModelCall] = []
 
@@ -144,7 +149,7 @@ class ScriptedModel(BaseLlm):
 
     def fresh(self) -> ScriptedModel:
         """The same script from its beginning, with nothing recorded."""
-        return ScriptedModel(*self._turns, model=self.model, repeat_last=self._repeat_last)
+        return ScriptedModel(*self._turns, model=self.model, repeat_last=self._repeat_last, by_history=self._by_history)
 
     def generate_content(self, llm_request: LlmRequest, stream: bool = False) -> Observable[LlmResponse]:
         """The next turn of the script; each subscription is a call."""
@@ -167,7 +172,8 @@ class ScriptedModel(BaseLlm):
             tuple(request.contents), request.system_instruction, tuple(request.tools), request.config, stream
         )
         with self._lock:
-            turn = len(self._calls) + 1
+            spoken = sum(content.role == "model" for content in asked.contents)
+            turn = 1 + (spoken if self._by_history else len(self._calls))
             record = ModelCall(turn, asked)
             self._calls.append(record)
         if turn <= len(self._turns):

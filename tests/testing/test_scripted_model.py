@@ -177,3 +177,13 @@ def test_what_is_no_item_is_refused_when_the_script_is_made(item: object) -> Non
     """A script with an unknown item fails at construction, with the turn's number."""
     with pytest.raises(TypeError, match="turn 2 of the script"):
         ScriptedModel("fine", [item])  # type: ignore[list-item]
+
+
+def test_by_history_the_request_chooses_the_turn() -> None:
+    """With by_history a model that comes to a conversation in its middle goes on in the middle of its script."""
+    model = ScriptedModel("one", "two", by_history=True)
+    spoken = [Content.user("a"), Content.model("one"), Content.user("b")]
+    for contents, text in [(spoken, "two"), (spoken[:1], "one"), (spoken, "two")]:
+        [response] = pull(model.fresh().generate_content(LlmRequest(contents), False), CancelScope())
+        assert response.content is not None
+        assert response.content.text == text
