@@ -14,14 +14,9 @@ __all__ = ["asks_first", "log_faults", "request_faults"]
 def log_faults(events: Sequence[Event]) -> Iterator[str]:
     """What is wrong with a log, whoever wrote it.
 
-<<<<<<< /tmp/up/rxagent/testing/invariants.py
     Sequence numbers run from 1 without a gap; no partial event is stored; a call has one response at most, and one more
     for each question about it, whose results are provisional; a designed pause may have any; each response answers a
     call.
-=======
-    Sequence numbers run from 1 without a gap; no partial event is stored; a call has one response at most, a designed
-    pause excepted, and the provisional one of a tool that asks first; each response answers a call.
->>>>>>> rxagent/testing/invariants.py
     """
     numbers = [event.seq for event in events]
     if numbers != list(range(1, len(events) + 1)):
@@ -32,14 +27,8 @@ def log_faults(events: Sequence[Event]) -> Iterator[str]:
     pairing = Pairing(events)
     asked = Counter(pairing.original_of(call) for call in pairing.calls if call.is_question)
     for call in pairing.calls:
-<<<<<<< /tmp/up/rxagent/testing/invariants.py
         if len(call.replies) > 1 + asked[call] and not call.long_running:
             yield f"call {call.name} ({call.call_id}) has {len(call.replies)} responses in the log"
-=======
-        replies = [reply for reply in call.replies if not asks_first(call, reply)]
-        if len(replies) > 1 and not call.long_running:
-            yield f"call {call.name} ({call.call_id}) has {len(replies)} responses in the log"
->>>>>>> rxagent/testing/invariants.py
     responses = sum(len(event.function_responses) for event in events)
     orphans = responses - sum(len(call.replies) for call in pairing.calls)
     if orphans:

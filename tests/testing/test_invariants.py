@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-<<<<<<< /tmp/up/tests/testing/test_invariants.py
 from rxagent.events import Event, ToolConfirmation
 from rxagent.events.confirmation import confirmation_call
-=======
-from rxagent.events import Event, EventActions, ToolConfirmation
->>>>>>> tests/testing/test_invariants.py
 from rxagent.testing.invariants import log_faults, request_faults
 from tests.flow.logs import call, calls, responds, response, said, user
 
@@ -77,10 +73,3 @@ def test_a_bad_log(log: list[Event], fault: str) -> None:
 def test_requests(events: list[Event], faults: int) -> None:
     """Behind each content with calls stands one with exactly their responses."""
     assert len(list(request_faults(event.content for event in events if event.content))) == faults
-
-
-def test_a_tool_that_asks_first_answers_twice() -> None:
-    """A provisional response, with the question about its call in its event, does not count as a second one."""
-    asking = EventActions(requested_tool_confirmations={"1": ToolConfirmation(hint="Really?")})
-    log = numbered(calls("a", call("1")), responds("a", response("1"), actions=asking), responds("a", response("1")))
-    assert list(log_faults(log)) == []
