@@ -32,7 +32,7 @@ def test_cancelled_at_the_pools_door(moment: str, monkeypatch: pytest.MonkeyPatc
     """A connection cut just before it goes back to the pool is closed; just after, it is left alone and used again."""
     scope = CancelScope()
 
-    def cancelling(owner: type[HTTPConnectionPool]) -> None:
+    def cancelling(owner: type[HTTPConnectionPool], patch: pytest.MonkeyPatch) -> None:
         put = owner._put_conn
 
         def put_conn(pool: HTTPConnectionPool, connection: HTTPConnection | None) -> None:
@@ -42,14 +42,14 @@ def test_cancelled_at_the_pools_door(moment: str, monkeypatch: pytest.MonkeyPatc
             if moment == "after":
                 scope.cancel()
 
-        monkeypatch.setattr(owner, "_put_conn", put_conn)
+        patch.setattr(owner, "_put_conn", put_conn)
 
-    cancelling(_PlainPool if moment == "before" else HTTPConnectionPool)
     with ChatServer([text("one"), text("two")]) as server:
         model = ChatCompletions("any", server.base_url)
-        with pytest.raises(Stopped):
-            list(pull(model.generate_content(question()), scope))
-        monkeypatch.undo()
+        with monkeypatch.context() as patch:  # not undo(): it would bring back the machine's environment, too
+            cancelling(_PlainPool if moment == "before" else HTTPConnectionPool, patch)
+            with pytest.raises(Stopped):
+                list(pull(model.generate_content(question()), scope))
         assert ask(model)[-1].text == "two"
         assert server.connections == (2 if moment == "before" else 1)
         model.close()

@@ -47,7 +47,8 @@ def test_a_call_that_was_cut_before_its_arguments(finish: str, args: str | None)
 
 
 @pytest.mark.parametrize(
-    "args", ["[1]", "1", '"word"', "true", '{"x":1}}', '{"x":1}{"y":2}', "{'x': 1}", "x=1", ["rm"], 3, True, False, 0, 0.5]
+    "args",
+    ["[1]", "1", '"word"', "true", '{"x":1}}', '{"x":1}{"y":2}', "{'x': 1}", "x=1", ["rm"], 3, True, False, 0, 0.5],
 )
 def test_arguments_that_are_no_object(args: Any) -> None:
     """Arguments that are whole and no JSON object are a protocol error: nothing is guessed."""
