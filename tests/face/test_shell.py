@@ -77,6 +77,17 @@ def test_run_and_sessions(tmp_path: Path) -> None:
     assert "s1" in listed.stdout
 
 
+def test_doctor() -> None:
+    """`rxagent doctor` says what a server does, and which profile to use."""
+    words = command("doctor")
+    [address] = [word for word in words if word.startswith("http")]
+    with ChatServer(only_a_story) as server:
+        words[words.index(address)] = server.base_url
+        ended = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert "profile to use: " in ended.stdout
+
+
 def test_the_shell_on_the_local_model(tmp_path: Path) -> None:
     """Chat and run work without a key, a network and a server."""
     pytest.importorskip("xllamacpp")

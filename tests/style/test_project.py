@@ -34,6 +34,8 @@ def test_the_project_says_what_it_is() -> None:
     assert PROJECT["requires-python"] == ">=3.11"
     assert PROJECT["scripts"] == {"rxagent": "rxagent.cli:main"}
     assert set(PROJECT["optional-dependencies"]) == {"cli", "local", "serve", "dev"}
+    for extra in PROJECT["optional-dependencies"]:
+        assert f"| `{extra}`" in README
     assert "Apache License" in (ROOT / "LICENSE").read_text()
 
 
