@@ -27,8 +27,7 @@ def _serve(order: dict[str, Any]) -> Any:
     params.n_ctx = order["context_size"] * order["slots"]
     params.n_parallel = order["slots"]
     params.n_batch = params.n_ubatch = _BATCH
-    if order["threads"] is not None:
-        params.cpuparams.n_threads = order["threads"]
+    params.cpuparams.n_threads = order["threads"]
     if order["temperature"] is not None:
         params.sampling.temp = order["temperature"]
     if order["most_tokens"] is not None:

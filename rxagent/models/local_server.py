@@ -40,14 +40,14 @@ class LocalParameters(NamedTuple):
     """What makes two servers different.
 
     path: the GGUF file. context_size: tokens that one call may hold, prompt and answer together. slots: calls at a
-    time. threads: None leaves it to llama.cpp. chat_template: Jinja text; None takes the file's own. temperature,
+    time. threads: that compute. chat_template: Jinja text; None takes the file's own. temperature,
     most_tokens: for requests that name none; None leaves them to llama.cpp, which sets no limit to an answer.
     """
 
     path: str
     context_size: int
     slots: int
-    threads: int | None
+    threads: int
     chat_template: str | None
     temperature: float | None = None
     most_tokens: int | None = None

@@ -244,6 +244,14 @@ def test_a_file_that_is_no_model_is_an_error_each_time(tmp_path: Path) -> None:
             _answer(LocalModel(broken), _ask("Hi"))
 
 
+def test_a_busy_machine_is_not_asked_for_all_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a number, half of the processors that the process may use compute, and at least one."""
+    for usable, expected in ((1, 1), (2, 1), (8, 4)):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, usable=usable: set(range(usable)), raising=False)
+        assert _parameters().threads == expected
+    assert _parameters(threads=7).threads == 7
+
+
 @pytest.mark.parametrize("numbers", [{"context_size": 0}, {"slots": 0}, {"threads": -1}])
 def test_numbers_below_one_are_refused(numbers: dict[str, Any]) -> None:
     """A number that cannot work is refused when the model is made."""
