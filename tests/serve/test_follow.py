@@ -13,7 +13,7 @@ from rxagent import LlmAgent, Runner, SqliteSessionService
 from rxagent.events import Content
 from rxagent.models import LlmResponse
 from rxagent.testing import ScriptedModel, call
-from rxagent.testing.scripted_model import gate
+from rxagent.testing.scripted_model import Item, gate
 
 from .served import Frame, Served, Stream, served
 
@@ -110,7 +110,7 @@ def test_who_comes_in_the_middle_of_a_text_sees_it_whole() -> None:
     """The partial events since the last stored one come first; then each further one, once."""
     gates = [threading.Event() for _ in range(3)]
     words = [f"w{number} " for number in range(200)]
-    turn = [*words, gate(gates[0]), *words, gate(gates[1]), "end.", gate(gates[2])]
+    turn: list[Item] = [*words, gate(gates[0]), *words, gate(gates[1]), "end.", gate(gates[2])]
     with served(LlmAgent(name="support", model=ScriptedModel(turn))) as server:
         server.create()
         with server.start(streaming=True) as one:
@@ -148,7 +148,7 @@ def test_a_run_is_read_by_another_server_on_the_file(tmp_path: Path, steps: Step
 def test_a_slow_reader_loses_partial_events_only(server: Served) -> None:
     """Nobody reads for a while; the run goes on and ends; the reader then gets every stored event, and the outcome."""
     words = [LlmResponse(content=Content.model("x" * 2000), partial=True)] * 3000
-    turns = [[*words, call("nothing")] for _ in range(3)]
+    turns: list[list[Item]] = [[*words, call("nothing")] for _ in range(3)]
 
     def nothing() -> str:
         """Nothing."""
