@@ -10,7 +10,7 @@ from rxagent.events.pairing import LoggedCall, Pairing
 
 from .compaction_range import Span, still_needed
 from .other_agents import as_context, call_as_context, part_as_context, response_as_context
-from .rearrange import Entry, arranged, current_turn
+from .rearrange import Entry, arranged, current_turn, has_gap
 
 __all__ = ["History", "IncludeContents", "build_contents"]
 
@@ -49,7 +49,18 @@ class History:
     Not thread-safe: one run at a time.
     """
 
-    __slots__ = ("_agent", "_branch", "_called", "_entries", "_pairing", "_seen_branches", "_sources", "_spans")
+    __slots__ = (
+        "_agent",
+        "_arranged",
+        "_arranged_entries",
+        "_branch",
+        "_called",
+        "_entries",
+        "_pairing",
+        "_seen_branches",
+        "_sources",
+        "_spans",
+    )
 
     def __init__(self, agent_name: str, branch: str | None = None) -> None:
         self._agent = agent_name
@@ -60,6 +71,8 @@ class History:
         self._pairing = Pairing()
         self._called: dict[LoggedCall, Entry] = {}  # the calls that this agent sees as its own
         self._seen_branches: dict[str | None, bool] = {None: True, "": True}
+        self._arranged: list[Content] = []  # what the first entries become, as long as nothing of them changes
+        self._arranged_entries = 0
 
     def extend(self, events: Iterable[Event]) -> None:
         """Go on with the events that follow in the log."""
@@ -76,8 +89,19 @@ class History:
         self.extend(events[self._pairing.position :])
 
     def contents(self, include: IncludeContents = "default") -> list[Content]:
-        """What is sent now."""
-        return list(arranged(self._entries if include == "default" else current_turn(self._entries)))
+        """What is sent now. It costs what has come since the last time, not what was there."""
+        if include != "default":
+            return arranged(current_turn(self._entries))
+        if has_gap(self._entries):
+            return arranged(self._entries)
+        self._arranged.extend(arranged(self._entries[self._arranged_entries :]))
+        self._arranged_entries = len(self._entries)
+        return list(self._arranged)
+
+    def _arrange_anew(self) -> None:
+        """Something that was arranged has changed."""
+        self._arranged.clear()
+        self._arranged_entries = 0
 
     # -- one event ----------------------------------------------------------------------------------------------------
 
@@ -138,6 +162,9 @@ class History:
 
     def _add_answers(self, event: Event, answered: Sequence[LoggedCall], opens_turn: bool) -> None:
         called = [self._called[call] for call in answered]
+        arranged_to = self._entries[self._arranged_entries - 1].index if self._arranged_entries else -1
+        if any(entry.index <= arranged_to for entry in called):
+            self._arrange_anew()
         for entry in called:
             entry.answered_by(event)
         self._entries.append(Entry(self._place(event), None, opens_turn, answers=called))
@@ -178,6 +205,7 @@ class History:
 
             q1  a1  call L  q2  a2  (q1-a2)          (q1-a2)  call L
         """
+        self._arrange_anew()
         needed = still_needed(self._pairing.calls, span)
         gone = {entry for entry in self._entries if self._is_covered(entry, span, needed)}
         gone |= {entry for entry in self._entries if entry.answers and gone.issuperset(entry.answers)}

@@ -8,7 +8,7 @@ from typing import Final, final
 from rxagent.events import Content, Event, FunctionResponse, Part
 from rxagent.events.pairing import LoggedCall
 
-__all__ = ["STILL_PENDING", "Entry", "arranged", "current_turn"]
+__all__ = ["STILL_PENDING", "Entry", "arranged", "current_turn", "has_gap"]
 
 STILL_PENDING: Final = {
     "status": "pending",
@@ -105,17 +105,23 @@ def current_turn(entries: Sequence[Entry]) -> Sequence[Entry]:
     return [*(earlier[index] for index in sorted(earlier)), *turn]
 
 
+def has_gap(entries: Sequence[Entry]) -> bool:
+    """True when the newest entry is a response, and more than other responses stands between it and its call."""
+    if not entries or not entries[-1].answers:
+        return False
+    called = max(entry.index for entry in entries[-1].answers)
+    before = len(entries) - 2
+    while before >= 0 and entries[before].index > called and entries[before].content is None:
+        before -= 1  # other responses to the same call hide nothing
+    return before >= 0 and entries[before].index > called
+
+
 def _without_the_gap(entries: Sequence[Entry]) -> Sequence[Entry]:
     """The entries without what stands between the newest one, if it is a late response, and its call."""
-    if not entries or not entries[-1].answers:
+    if not has_gap(entries):
         return entries
     called = max(entry.index for entry in entries[-1].answers)
     last = len(entries) - 1
-    before = last - 1
-    while before >= 0 and entries[before].index > called and entries[before].content is None:
-        before -= 1  # other responses to the same call hide nothing
-    if before < 0 or entries[before].index <= called:
-        return entries
     return [entry for at, entry in enumerate(entries) if at == last or entry.index <= called or entry.keeps]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -176,8 +176,9 @@ class _Waiting:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._items: deque[tuple[str, Any]] = deque()
-        self._partials = 0
+        self._items: OrderedDict[int, tuple[str, Any]] = OrderedDict()  # by their number: each is found at once
+        self._partials: deque[int] = deque()  # the numbers of the partial ones
+        self._number = 0
         self._ended = False
         self._wake: SimpleQueue[bool] = SimpleQueue()
         self._on_item: Any = None
@@ -186,11 +187,11 @@ class _Waiting:
         with self._lock:
             if self._ended:
                 return
-            self._items.append(("next", event))
             if event.partial:
-                self._partials += 1
-                if self._partials > _MOST_PARTIALS:
-                    self._drop_oldest_partial()
+                self._partials.append(self._number)
+                if len(self._partials) > _MOST_PARTIALS:
+                    del self._items[self._partials.popleft()]
+            self._append("next", event)
         self._tell()
 
     def error(self, error: Exception) -> None:
@@ -218,10 +219,11 @@ class _Waiting:
     def take(self) -> tuple[str, Any]:
         """The oldest item; the end stays, for whoever asks again."""
         with self._lock:
-            item = self._items[0]
+            number, item = next(iter(self._items.items()))
             if item[0] == "next":
-                self._items.popleft()
-                self._partials -= bool(item[1].partial)
+                del self._items[number]
+                if item[1].partial:
+                    self._partials.popleft()
             return item
 
     def _end(self, kind: str, value: Any) -> None:
@@ -229,7 +231,7 @@ class _Waiting:
             if self._ended:
                 return
             self._ended = True
-            self._items.append((kind, value))
+            self._append(kind, value)
         self._tell()
 
     def _tell(self) -> None:
@@ -237,9 +239,6 @@ class _Waiting:
         if (callback := self._on_item) is not None:
             callback()
 
-    def _drop_oldest_partial(self) -> None:
-        for index, (kind, value) in enumerate(self._items):
-            if kind == "next" and value.partial:
-                del self._items[index]
-                self._partials -= 1
-                return
+    def _append(self, kind: str, value: Any) -> None:
+        self._items[self._number] = (kind, value)
+        self._number += 1

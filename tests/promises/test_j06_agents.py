@@ -42,7 +42,8 @@ def parallel() -> BaseAgent:
 
 
 def loop() -> BaseAgent:
-    return LoopAgent(name="loop", max_iterations=2, sub_agents=[llm("a", [call("work", step=1)], ["1"], [call("work", step=2)], ["2"], tools=[work])])  # fmt: skip
+    turns = [[call("work", step=1)], ["1"], [call("work", step=2)], ["2"]]
+    return LoopAgent(name="loop", max_iterations=2, sub_agents=[llm("a", *turns, tools=[work])])
 
 
 def transfer() -> BaseAgent:
@@ -59,7 +60,8 @@ def agent_tool() -> BaseAgent:
 def nested() -> BaseAgent:
     """Sequential in loop in parallel (one branch each time: where two branches meet is chance)."""
     helper = llm("helper", ["Helped."])
-    inner = llm("x", [call("helper", request="Help")], ["X."], [call("work", step=1)], ["X."], tools=[AgentTool(helper), work])  # fmt: skip
+    turns = [[call("helper", request="Help")], ["X."], [call("work", step=1)], ["X."]]
+    inner = llm("x", *turns, tools=[AgentTool(helper), work])
     rounds = LoopAgent(
         name="loop",
         max_iterations=2,

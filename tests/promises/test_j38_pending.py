@@ -1,4 +1,4 @@
-"""Open questions: what requests say of them, and where they are listed. J38, and confirmations from one end to the other."""
+"""Open questions: what requests say of them, where they are listed, and confirmations as a whole. J38."""
 
 from __future__ import annotations
 
