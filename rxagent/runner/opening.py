@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Literal, final
 
 from rxagent.agents import BaseAgent, find_agent_to_run
@@ -12,7 +13,7 @@ from rxagent.events import Content, Event, EventActions, Part
 from rxagent.events.confirmation import read_decision
 from rxagent.flow.digest import take_digest
 from rxagent.flow.sealing import seal_events
-from rxagent.invocation import Invocation, StopDepth
+from rxagent.invocation import Invocation
 from rxagent.sessions import Session
 from rxagent.streams import settle
 
@@ -41,7 +42,7 @@ class Opening:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._state = "opens"
-        self._postponed: tuple[str, StopDepth] | None = None
+        self._postponed: list[Callable[[], object]] = []
 
     def queues(self) -> None:
         """The turn has not come, after all."""
@@ -53,19 +54,24 @@ class Opening:
         with self._lock:
             self._state = "opens"
 
-    def opened(self) -> tuple[str, StopDepth] | None:
-        """The message is stored; gives the abort that was postponed."""
+    def opened(self) -> list[Callable[[], object]]:
+        """The message is stored; gives the stops that were postponed, the first one first."""
         with self._lock:
             self._state = "opened"
             return self._postponed
 
-    def postpones(self, reason: str, after: StopDepth) -> bool:
-        """True when this abort waits for the message."""
+    def postpones(self, stop: Callable[[], object]) -> bool:
+        """True when this stop waits for the message."""
         with self._lock:
             if self._state != "opens":
                 return False
-            self._postponed = self._postponed or (reason, after)
+            self._postponed.append(stop)
             return True
+
+    @property
+    def is_over(self) -> bool:
+        """True when the message is stored: only then is there something to close."""
+        return self._state == "opened"
 
 
 Opened = Literal["agent", "answered", "nothing"]

@@ -34,15 +34,12 @@ from .nesting import contexts_of, refuse_self_wait
 from .opening import Opening, open_session
 from .report import report, report_late
 from .spec import RunSpec
-from .stops import attach_stops, write_tail
+from .stops import STORING, attach_stops, write_tail
 from .turn import StoreTurn
 
 __all__ = ["Run", "RunState"]
 
 RunState = Literal["waiting", "running", "stopping", "ended"]
-
-_STORING = 1.0
-"""Seconds beyond the grace that the tail of an aborted run has for its append."""
 
 
 @final
@@ -80,7 +77,7 @@ class Run:
         self._agent_is_done = False
         self._fate = Fate()
         self._unstarted, self._unended = Token(), Token()
-        self._opening = Opening()
+        self.opening = Opening()
         self._began = time.perf_counter()
         self._upstream = SerialDisposable()
         self._take_backs: list[Callable[[], object]] = []
@@ -139,7 +136,7 @@ class Run:
     def _take_store_turn(self) -> None:
         try:
             if not self._has_store_turn():
-                self._opening.queues()  # behind another process: as good as in line
+                self.opening.queues()  # behind another process: as good as in line
                 self._take_backs.append(self._store_turn.when_free(self._retry_store_turn))
                 return
         except BaseException as error:
@@ -151,7 +148,7 @@ class Run:
         try:
             if not self._work_context.copy().run(self._has_store_turn):
                 return False
-            self._opening.begins()
+            self.opening.begins()
             workers.spawn(self._main, self._work_context)
         except BaseException as error:
             self.fail(error)
@@ -262,21 +259,27 @@ class Run:
     def abort(self, reason: str = "user_stop", after: StopDepth = "now") -> None:
         """Somebody outside asks the run to stop: it seals, says so in a last event, and completes.
 
-        Nothing when its fate is decided, or when it has said its last already: then it completes as if nobody had
-        asked. One whose turn is just opening is stopped when the message is stored; one in line leaves at once.
+        Nothing when its fate is decided, or it has said its last: then it completes as if nobody had asked. One whose
+        turn is just opening is stopped when the message is stored; one in line leaves at once.
         """
-        if self._fate.is_decided or (self.turn == "has" and self._opening.postpones(reason, after)):
+        self.abort_for(reason, after)
+
+    def abort_for(self, reason: str, after: StopDepth = "now", error: RunTimeoutError | None = None) -> None:
+        """As `abort`; the error stands in the outcome: the limit that has fired."""
+        if self._fate.is_decided:
             return
-        if after != "now":
+        if self.turn == "has" and self.opening.postpones(lambda: self.abort_for(reason, after, error)):
+            if after == "now":  # a store that hangs must not hold it
+                self._later(self.spec.run_config.cancel_grace_period, lambda: self._abort_now(reason, error))
+        elif after != "now":
             self.invocation.soft_stop.ask(reason, after)
         elif not self._has_said_its_last():
-            self._abort_now(reason)
+            self._abort_now(reason, error)
 
     def opened(self) -> None:
-        """The message is stored: an abort that came before acts now. On the worker."""
-        postponed = self._opening.opened()
-        if postponed is not None:
-            self.abort(*postponed)
+        """The message is stored: stops that came before act now."""
+        for stop in self.opening.opened():
+            stop()
 
     def _has_said_its_last(self) -> bool:
         last = self._log.last
@@ -284,28 +287,22 @@ class Run:
 
     def _abort_now(self, reason: str, error: RunTimeoutError | None = None) -> None:
         if self._decide("aborted", reason, error):
-            self.ledger.enter()  # the tail
+            self.ledger.enter()
             self._cut(reason)  # here, so that nothing starts once the abort has returned
             self._aside(self._tail)
-
-    def time_is_over(self, error: RunTimeoutError) -> None:
-        """The time limit has come: an abort that says so in the outcome's error."""
-        if not self._has_said_its_last():
-            self._abort_now("request_timeout", error)
 
     def _tail(self) -> None:
         """The end of an aborted run, on a worker of its own: the old one may be stuck in a tool or in its consumer."""
         began, outcome = time.monotonic(), self._fate.outcome
         reason = outcome.reason or "" if outcome is not None else ""
-        self._start_grace(self.spec.run_config.cancel_grace_period + _STORING)  # a store that hangs holds no end
+        self._start_grace(self.spec.run_config.cancel_grace_period + STORING)  # a store that hangs holds no end
         try:
             write_tail(self, self._log, reason, lambda: not self._unended.is_taken)
             self._outlet.drain()
         except Exception as error:  # the log takes nothing more: the next run seals what is open
             drop(error, "the tail of an aborted run")
         finally:
-            spent = time.monotonic() - began
-            self._start_grace(max(self.spec.run_config.cancel_grace_period - spent, 0.0))
+            self._start_grace(max(self.spec.run_config.cancel_grace_period - (time.monotonic() - began), 0.0))
             self.ledger.leave()
 
     def _on_turn_lost(self) -> None:
@@ -322,7 +319,10 @@ class Run:
         guarded("dispose", self._upstream.dispose)
 
     def _start_grace(self, grace: float) -> None:
-        self._take_backs.append(timer.after(grace, self._finish, self._work_context))
+        self._later(grace, self._finish)
+
+    def _later(self, seconds: float, job: Callable[[], object]) -> None:
+        self._take_backs.append(timer.after(seconds, job, self._work_context))
 
     # -- the end -------------------------------------------------------------------------------------------------------
 

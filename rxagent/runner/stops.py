@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rxagent.errors import RunTimeoutError
 from rxagent.flow.closing import closing_events
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
     from .run import Run
 
-__all__ = ["attach_stops", "write_tail"]
+__all__ = ["STORING", "attach_stops", "write_tail"]
+
+STORING: Final = 1.0
+"""Seconds beyond the grace that the tail of an aborted run has for its append."""
 
 
 def attach_stops(run: Run, context: contextvars.Context) -> list[Callable[[], object]]:
@@ -31,7 +34,7 @@ def attach_stops(run: Run, context: contextvars.Context) -> list[Callable[[], ob
         take_backs.append(watcher.watch(signal, run.abort))
     if seconds is not None:
         error = RunTimeoutError(f"the run took longer than its {seconds} s; raise RunConfig.timeout, or give it less")
-        take_backs.append(timer.after(seconds, lambda: run.time_is_over(error), context))
+        take_backs.append(timer.after(seconds, lambda: run.abort_for("request_timeout", error=error), context))
     return take_backs
 
 
@@ -39,7 +42,7 @@ def write_tail(run: Run, log: RunLog, reason: str, may_append: Callable[[], bool
     """Wait for the calls that run, at most the grace, then store and queue what ends the run's part of the log."""
     invocation, context = run.invocation, run.context
     invocation.calls.wait(run.spec.run_config.cancel_grace_period)
-    if log.epoch is None or invocation.session_or_none is None:
-        return  # it never had its turn, or has not come as far as its session
+    if log.epoch is None or not run.opening.is_over:
+        return  # it never had its turn, or has not come as far as storing its message
     author, branch = context.agent.name, context.branch
     log.append_tail(lambda: closing_events(invocation, author, branch, reason), context, may_append)
