@@ -194,9 +194,9 @@ def served(agent: LlmAgent | Runner, settings: ServeSettings | None = None) -> I
 
 
 @contextmanager
-def child(module: Path, *options: str) -> Iterator[Client]:
-    """`rxagent serve MODULE:agent` in a process of its own; the file `module` holds the agent."""
-    command = [sys.executable, "-m", "rxagent.cli", "serve", f"{module.stem}:agent", "--port", "0", *options]
+def child(module: Path, *options: str, agent: str = "agent") -> Iterator[Client]:
+    """`rxagent serve MODULE:AGENT` in a process of its own; the file `module` holds the agent."""
+    command = [sys.executable, "-m", "rxagent.cli", "serve", f"{module.stem}:{agent}", "--port", "0", *options]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(command, cwd=module.parent, env=environment, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
