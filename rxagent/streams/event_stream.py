@@ -33,8 +33,9 @@ class Launch(Protocol):
 class EventStream(Observable[T]):
     """A cold stream with five ways to take it: subscribe, `for`, `run()`, `async for`, `await` (the last item).
 
-    The last four subscribe at the first `next`, hold one item, and hold the source back until it is taken. Each
-    disposes when it is left: by break, close, garbage collection, KeyboardInterrupt, or cancelling the task.
+    The last four subscribe at the first `next`, hold one item, and hold the source back until it is taken; of partial
+    events, which nothing is stored for, they hold at most 64 (see Door). Each disposes when it is left: by break,
+    close, garbage collection, KeyboardInterrupt, or cancelling the task.
 
     Disposal: of the subscription; `dispose()` never waits.
     Errors: the source's; the bridges raise them.
@@ -86,7 +87,7 @@ class EventStream(Observable[T]):
                 while item is None:
                     item = await items.get(door.patience())
                 kind, value = item
-                door.permits.put(True)
+                door.took()
                 if kind == "error":
                     raise as_raised(value)
                 if kind == "end":
@@ -106,12 +107,11 @@ class EventStream(Observable[T]):
         return last().__await__()
 
     def _open(self, give: Give, door: Door) -> None:
-        """Start; `give((kind, value))` one item at a time, the next one when a permit was put."""
-        door.permits.put(True)
+        """Start; `give((kind, value))` whenever the door has room."""
 
         def on_next(item: T) -> None:
             try:
-                door.await_permit()
+                door.await_room(item)
             except Stopped:
                 return
             give(("next", item))

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
-from typing import Any, Generic, TypeAlias, TypeVar, final
+from typing import Any, Final, Generic, TypeAlias, TypeVar, final
 
 from . import aio, idle
 from .dropped import as_raised
@@ -20,6 +20,9 @@ __all__ = ["Door", "Give", "Iteration", "current_door", "enclosing_scopes"]
 
 T = TypeVar("T")
 _ASK_AGAIN = 0.05  # seconds; only while the awaited run waits for the one before it
+_AHEAD: Final = 64
+"""How many partial items may be on their way to the taker: two changes of threads for each of them would cost 12 us,
+half of a streamed chunk's whole price."""
 Give: TypeAlias = Callable[[tuple[str, Any]], None]
 
 enclosing_scopes: contextvars.ContextVar[tuple[CancelScope, ...]] = contextvars.ContextVar(
@@ -33,22 +36,32 @@ class Door:
     """What a bridge hands down to the run that it opens, by a contextvar, before there is a subscription.
 
     scope: cancelling it disposes the run. loop: where the run's coroutines go. blocks: the taker blocks its thread.
-    taker: the thread or task that takes the items. permits: one for each item that may come. is_starving: an item
-    is there, and the run stands still until the one before it is taken. before_wait: set by the run; raises UsageError
-    where waiting for it would be waiting for oneself, and is True while that can still become so. wake: set by the
-    bridge; lets the taker ask that again.
+    taker: the thread or task that takes the items. is_starving: an item is there, and the run stands still until
+    there is room for it. before_wait: set by the run; raises UsageError where waiting for it would be waiting for
+    oneself, and is True while that can still become so. wake: set by the bridge; lets the taker ask that again.
+
+    ::
+
+        p  partial      given  F1  |F2           given  F1  |p1 p2 ... p64  |p65         given  p1 p2  |F
+        F  any other    taken   F1-'             taken   F1-'           p1---'           taken   p1 p2-'
+
+    An item is given when all before it are taken: one is on its way at a time. Partial ones may follow each other, at
+    most 64 on their way. So a slow taker holds the run back, as soon as it matters: at each event that is stored.
     """
 
     __slots__ = (
         "_before_wait",
+        "_given",
         "_is_abandoned",
         "_is_starving",
+        "_last_whole",
         "_leave",
+        "_moved",
+        "_taken",
         "blocks",
         "is_free",
         "ledger",
         "loop",
-        "permits",
         "scope",
         "taker",
         "wake",
@@ -59,7 +72,10 @@ class Door:
         self.loop = loop
         self.blocks = blocks
         self.is_free = False
-        self.permits: SimpleQueue[Any] = SimpleQueue()
+        self._given = 0
+        self._taken = 0
+        self._last_whole = 0  # the number of the last item given that was not partial
+        self._moved: SimpleQueue[Any] = SimpleQueue()  # wakes a run that stands still
         self.ledger: Ledger | None = None
         self.wake: Callable[[], object] | None = None
         self._before_wait: Callable[[], bool] | None = None
@@ -97,7 +113,7 @@ class Door:
     def let_go(self) -> None:
         """A stopped run no longer waits for its taker."""
         self.is_free = True
-        self.permits.put(True)
+        self._moved.put(True)
 
     def take_part(self) -> None:
         """Be stopped with the runs that the taker is part of, until `close`."""
@@ -107,20 +123,32 @@ class Door:
         """Seconds to wait before asking again; None: as long as it takes. Raises UsageError for a wait for oneself."""
         return _ASK_AGAIN if self.before_wait is not None and self.before_wait() else None
 
-    def await_permit(self) -> None:
-        """The run's side: stand still until the next item may come. A cancel of the door leaves by Stopped.
+    def took(self) -> None:
+        """The taker's side: the next item was taken."""
+        self._taken += 1
+        if self._is_starving:
+            self._moved.put(True)
+
+    def await_room(self, item: object) -> None:
+        """The run's side: stand still until this item may come. A cancel of the door leaves by Stopped.
 
         A loop's thread does not stand still (the taker may need it): what comes there waits in memory.
         """
         self.scope.check()
-        if not self.permits.empty():  # nobody else takes them
-            self.permits.get_nowait()
-            return
-        if self.is_free or aio.on_loop_thread():
-            return
-        self._is_starving = True
+        is_partial = getattr(item, "partial", None) is True
+        needed = max(self._last_whole, self._given - _AHEAD + 1) if is_partial else self._given
+        if self._taken < needed and not self.is_free and not aio.on_loop_thread():
+            self._stand_still(needed)
+        self._given += 1
+        if not is_partial:
+            self._last_whole = self._given
+
+    def _stand_still(self, needed: int) -> None:
+        """Until so many items were taken."""
+        self._is_starving = True  # before the look: a taker that comes in between sees it
         try:
-            self.scope.wait(self.permits)
+            while self._taken < needed and not self.is_free:
+                self.scope.wait(self._moved)
         finally:
             self._is_starving = False
 
@@ -200,15 +228,7 @@ class Iteration(Generic[T]):
         if self._state == "closed":
             raise StopIteration
         try:
-            with aio.blocking_wait(self._door.ledger):
-                if self._state == "new":
-                    self._state = "open"
-                    self._door.take_part()
-                    self._open(self._items.put, self._door)
-                self._door.taker = aio.current_taker()
-                item = None
-                while item is None:
-                    item = self._door.scope.wait(self._items, self._door.patience())
+            item = self._at_hand() or self._awaited()
         except Stopped:
             self.close()
             for scope in enclosing_scopes.get():
@@ -219,12 +239,32 @@ class Iteration(Generic[T]):
             raise
         kind, value = item
         if kind == "next":
-            self._door.permits.put(True)
+            self._door.took()
             return value  # type: ignore[no-any-return]
         self.close()
         if kind == "error":
             raise as_raised(value)
         raise StopIteration
+
+    def _at_hand(self) -> tuple[str, Any] | None:
+        """What has come already: no wait, so that there is nothing to refuse."""
+        if self._items.empty():  # nobody else takes from it
+            return None
+        self._door.scope.check()
+        self._door.taker = aio.current_taker()
+        return self._items.get_nowait()
+
+    def _awaited(self) -> tuple[str, Any]:
+        with aio.blocking_wait(self._door.ledger):
+            if self._state == "new":
+                self._state = "open"
+                self._door.take_part()
+                self._open(self._items.put, self._door)
+            self._door.taker = aio.current_taker()
+            item = None
+            while item is None:
+                item = self._door.scope.wait(self._items, self._door.patience())
+            return item
 
     def close(self) -> None:
         """Leave: dispose, unless the stream has ended. Twice is once."""

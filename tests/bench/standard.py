@@ -2,7 +2,7 @@
 
 `python tests/bench/standard.py [--only METRIC,...] [--repeats 5]`; `bench_beside.py` runs it beside the peers.
 `NAME.mem` and `NAME.sqlite`: by session service. Runs are iterated with `run()`; `stream1000` is subscribed, and
-`stream1000_by_run` iterated, which costs two changes of threads for each partial event.
+`stream1000_by_run` iterated, on another thread than the run's.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import reactivex
@@ -248,22 +248,21 @@ def test_door_is_handed_down() -> None:
 
 
 def test_starving() -> None:
-    """A door starves while the run stands still for its taker, and neither with a permit nor after it was left."""
+    """A door starves while the run stands still for its taker, and neither with room nor after it was left."""
     door, waiting = Door(), threading.Event()
-    door.permits.put(True)
-    door.await_permit()
+    door.await_room("a")
     assert not door.is_starving
     left: SimpleQueue[bool] = SimpleQueue()
 
     def stand() -> None:
         waiting.set()
         try:
-            door.await_permit()
+            door.await_room("b")
             left.put(True)
         except Stopped:
             left.put(False)
 
-    finishes: list[tuple[Callable[[], object], bool]] = [(lambda: door.permits.put(True), True), (door.close, False)]
+    finishes: list[tuple[Callable[[], object], bool]] = [(lambda: door.took(), True), (door.close, False)]
     for finish, expected in finishes:
         workers.spawn(stand)
         _until(lambda: door.is_starving)
@@ -271,7 +270,7 @@ def test_starving() -> None:
         assert took(left) is expected
         assert not door.is_starving
     with pytest.raises(Stopped):
-        door.await_permit()
+        door.await_room("b")
 
 
 def _until(condition: Any) -> None:
@@ -299,19 +298,48 @@ def test_left_doors_do_not_starve() -> None:
         assert not doors[0].is_starving
 
 
+def test_partial_items_run_ahead() -> None:
+    """Of partial items 64 may be on their way, behind a whole one that was taken; a whole one waits for all of them."""
+    whole, partial = Shown(partial=False), Shown(partial=True)
+    shown = [whole, *[partial] * 100, whole, partial]
+    made: list[Shown] = []
+    items: Any = EventStream(Blocking(lambda _: (made.append(item) or item for item in shown))).run()
+
+    def stands_at(number: int) -> None:
+        """So many were made, and the last of them is held at the door."""
+        _until(lambda: items._door.is_starving and len(made) >= number)
+        for _ in range(10):
+            threading.Event().wait(0.001)  # time for it to run ahead, if it would
+        assert len(made) == number
+
+    assert next(items) is whole
+    stands_at(1 + 64 + 1)
+    assert [next(items) for _ in range(36)] == [partial] * 36
+    stands_at(1 + 100 + 1)
+    assert [next(items) for _ in range(64)] == [partial] * 64
+    stands_at(1 + 100 + 1 + 1)  # the whole one is on its way: a partial one behind it waits
+    assert list(items) == [whole, partial]
+
+
+class Shown(NamedTuple):
+    """An item as a door sees it."""
+
+    partial: bool
+
+
 def test_let_go() -> None:
     """A stopped run no longer waits for its taker."""
     door = Door()
     door.let_go()
     for _ in range(3):
-        door.await_permit()
+        door.await_room("b")
 
 
 def test_a_loop_does_not_stand_still() -> None:
     """On a loop's thread a door never waits."""
 
     async def main() -> None:
-        Door().await_permit()
+        Door().await_room("b")
 
     asyncio.run(main())
 
