@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from rxagent.events import Event
+from rxagent.events import Event, Message
 from rxagent.invocation import Outcome, RunConfig
 from rxagent.runner import Runner
 from rxagent.sessions import BaseSessionService, GetSessionConfig, Session
@@ -29,14 +29,22 @@ class Asked(NamedTuple):
     saved: list[Event]
 
 
-def ask(runner: Runner, user: str, session: str, text: str, show: Callable[[Event], None]) -> Asked:
-    """Ask, and show each event. Ctrl-C disposes the run, which is reported and not raised; a second one raises.
+def ask(
+    runner: Runner,
+    user: str,
+    session: str,
+    message: Message | None,
+    show: Callable[[Event], None],
+    *,
+    invocation_id: str | None = None,
+) -> Asked:
+    """Ask, or answer, or go on with an invocation, and show each event.
 
-    Raises what the run ends with.
+    Ctrl-C disposes the run, which is reported and not raised; a second one raises. Raises what the run ends with.
     """
     with ctrl_c_cancels() as scope:
         before = load_session(runner.session_service, user, session)
-        run = runner.start(user, session, text, RunConfig(streaming_mode="sse"))
+        run = runner.start(user, session, message, RunConfig(streaming_mode="sse"), invocation_id=invocation_id)
         scope.on_cancel(run.dispose)
         with run:
             for event in run:

@@ -10,11 +10,14 @@ from datetime import datetime
 from typing import Final, final
 
 from rxagent.errors import RxAgentError
+from rxagent.events import Message
 from rxagent.runner import Runner
+from rxagent.sessions import Question
 
 from .answer import AnswerWriter
 from .ask import Asked, ask, load_session
-from .in_words import stop_in_words
+from .decide import decide
+from .in_words import question_in_words, stop_in_words
 from .screen import Screen
 
 __all__ = ["Conversation"]
@@ -46,6 +49,7 @@ class Conversation:
                 self._screen.note(f"Session {self._session!r} begins.")
             elif line.strip():
                 self._answer(line)
+                self._ask_for_answers()
 
     def _greet(self) -> None:
         with contextlib.suppress(ImportError):
@@ -54,21 +58,37 @@ class Conversation:
         session = load_session(self._runner.session_service, self._user, self._session)
         if session is not None and session.last_seq:
             self._screen.note(f"Session {session.id!r} goes on; it holds {session.last_seq} events.")
+            self._ask_for_answers()
 
-    def _read(self) -> str | None:
+    def _ask_for_answers(self) -> None:
+        """Let the user decide what the session waits for, once each; behind a pipe the questions are told."""
+        put_off: set[str] = set()
+        while waiting := [one for one in self._pending() if one.call_id not in put_off]:
+            question = waiting[0]
+            if not self._at_terminal:
+                self._screen.note(question_in_words(question))
+            elif (message := decide(question, self._screen, self._read)) is not None:
+                self._answer(message)
+            put_off.add(question.call_id)
+
+    def _pending(self) -> list[Question]:
+        session = load_session(self._runner.session_service, self._user, self._session)
+        return [] if session is None else session.pending()
+
+    def _read(self, prompt: str = _PROMPT) -> str | None:
         """The next line, or None when the user leaves."""
         try:
-            return input(_PROMPT if self._at_terminal else "")
+            return input(prompt if self._at_terminal else "")
         except (EOFError, KeyboardInterrupt):
             if self._at_terminal:
                 print()
             return None
 
-    def _answer(self, text: str) -> None:
+    def _answer(self, message: Message) -> None:
         """One answer. A run that fails is told, and the conversation goes on."""
         writer = AnswerWriter(self._screen)
         try:
-            asked = ask(self._runner, self._user, self._session, text, writer.show)
+            asked = ask(self._runner, self._user, self._session, message, writer.show)
         except BrokenPipeError:
             raise
         except RxAgentError as error:
@@ -85,5 +105,5 @@ class Conversation:
     def _tell_end(self, asked: Asked, unsaved: int) -> None:
         if asked.is_stopped:
             self._screen.note(stop_in_words(asked.saved, unsaved))
-        elif asked.outcome is not None and asked.outcome.kind != "completed":
+        elif asked.outcome is not None and asked.outcome.kind not in ("completed", "paused"):
             self._screen.note(str(asked.outcome))

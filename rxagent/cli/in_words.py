@@ -8,9 +8,12 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from rxagent.events import Event, FunctionCall, FunctionResponse
+from rxagent.invocation import is_checkpoint
+from rxagent.sessions import Question
 
-__all__ = ["call_in_words", "event_in_words", "response_in_words", "stop_in_words"]
+__all__ = ["call_in_words", "event_in_words", "question_in_words", "response_in_words", "stop_in_words"]
 
+_FORMAL: Final = "Please approve or reject the tool call "  # what a tool without words of its own asks
 _LONG: Final = 200  # characters of a tool's result in a line
 
 
@@ -33,7 +36,29 @@ def event_in_words(event: Event) -> str:
     said += [response_in_words(response) for response in event.function_responses]
     if event.error_code:
         said.append(f"{event.error_code}: {event.error_message or ''}".rstrip(": "))
+    if is_checkpoint(event):
+        said.append(_checkpoint_in_words(event))
     return "\n".join(said)
+
+
+def question_in_words(question: Question) -> str:
+    """What the user is asked, with its call."""
+    call = call_in_words(FunctionCall(name=question.name, args=question.args)).removeprefix("-> ")
+    if question.kind == "answer":
+        return f"{question.author} waits for the result of {call}"
+    lines = [f"{question.author} asks: may it call {call}?"]
+    if question.hint and not question.hint.startswith(_FORMAL):
+        lines.append(question.hint)
+    if question.payload is not None:
+        lines.append(f"It offers: {_json(question.payload)}")
+    return "\n".join(lines)
+
+
+def _checkpoint_in_words(event: Event) -> str:
+    if event.actions.end_of_agent:
+        return "(finished)"
+    name = (event.actions.agent_state or {}).get("current_sub_agent")
+    return f"(goes on with {name})" if name else "(begins)"
 
 
 def stop_in_words(saved: Iterable[Event], lost: int) -> str:

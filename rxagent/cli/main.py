@@ -11,7 +11,7 @@ from typing import Final
 
 from rxagent.errors import RxAgentError, UsageError
 
-from . import chat, doctor, quirks, run, serve, sessions
+from . import chat, doctor, quirks, resume, run, serve, sessions
 from .exits import FAILED, INTERRUPTED, USAGE, pipe_closed
 from .options import HelpFormatter
 
@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"rxagent {version('rxagent')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (run, chat, sessions, serve, doctor, quirks):
+    for command in (run, chat, resume, sessions, serve, doctor, quirks):
         command.add_to(commands)
     return parser
 

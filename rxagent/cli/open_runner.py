@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rxagent.agents import BaseAgent, LlmAgent
-from rxagent.runner import Runner
+from rxagent.invocation import ResumabilityConfig
+from rxagent.runner import App, Runner
 from rxagent.sessions import BaseSessionService, InMemorySessionService, SqliteSessionService
 
 from .assistant import assistant
@@ -28,7 +29,8 @@ def open_runner(arguments: argparse.Namespace) -> Iterator[Runner]:
     db: str | None = arguments.db
     service: BaseSessionService = InMemorySessionService() if db is None else SqliteSessionService(db)
     try:
-        with Runner(agent, app_name=APP_NAME, session_service=service) as runner:
+        app = App(APP_NAME, agent, resumability_config=ResumabilityConfig(resumable=True))
+        with Runner(app=app, session_service=service) as runner:
             yield runner
     finally:
         service.close()

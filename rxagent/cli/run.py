@@ -50,7 +50,7 @@ def add_to(commands: Commands) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from .answer import AnswerWriter
     from .ask import ask
-    from .in_words import stop_in_words
+    from .in_words import question_in_words, stop_in_words
     from .open_runner import open_runner
     from .screen import open_screen
 
@@ -60,6 +60,7 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         with open_runner(arguments) as runner:
             asked = ask(runner, arguments.user, arguments.session, arguments.text, show)
+            waiting = runner.pending(arguments.user, arguments.session) if arguments.db is not None else []
     finally:
         screen.end_line()
     if asked.is_stopped:
@@ -68,6 +69,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if asked.outcome is not None and asked.outcome.kind not in ("completed", "paused"):
         screen.note(str(asked.outcome))
         return FAILED
+    for question in waiting:
+        screen.note(f"{question_in_words(question)}\nAnswer it: rxagent resume {arguments.agent} --db {arguments.db}")
     return DONE
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 AGENTS = '''
-from rxagent import LlmAgent
+import reactivex as rx
+
+from rxagent import BaseLlm, Content, FunctionCall, FunctionTool, LlmAgent, LlmResponse, Part
 from rxagent.errors import ModelConnectError
 from rxagent.testing.scripted_model import ScriptedModel, call, pause
 
@@ -29,6 +31,30 @@ later = agent("later", ["It is ", "21 ", pause(60), "degrees."], ["Here I am."])
 unreachable = agent("unreachable", ModelConnectError("nobody listens at example:1; start the server"))
 faulty = agent("faulty", ["half ", RuntimeError("boom")], ["Better now."])
 modelless = LlmAgent(name="modelless")
+
+
+class Refunding(BaseLlm):
+    """Calls the tool for a message, and says what became of it for a result."""
+
+    def generate_content(self, llm_request, stream=False):
+        part = llm_request.contents[-1].parts[-1]
+        if part.function_response is None:
+            wish = FunctionCall(name="refund", args={"order": 7})
+            return rx.just(LlmResponse(content=Content(role="model", parts=(Part(function_call=wish),))))
+        result = part.function_response.response
+        return rx.just(LlmResponse(content=Content.model("Refunded." if "error" not in result else "Not refunded.")))
+
+
+def refund(order: int) -> dict:
+    """Give the money back."""
+    with open("refunds.txt", "a") as file:
+        file.write(f"{order}\\n")
+    return {"refunded": order}
+
+
+refunds = LlmAgent(
+    name="refunds", model=Refunding("refunding"), tools=[FunctionTool(refund, require_confirmation=True)]
+)
 number = 3
 '''
 

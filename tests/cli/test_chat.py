@@ -38,6 +38,7 @@ def test_ctrl_c_stops_the_answer_and_the_conversation_goes_on(folder: Path) -> N
         "user: Where are you?",
         "user: And now?",
         "later: Here I am.",
+        "later: (finished)",
     ]
 
 
@@ -45,7 +46,7 @@ def test_a_conversation_in_a_file_goes_on(folder: Path) -> None:
     """With --db the next chat says that it goes on, and /new begins another session in the same file."""
     shells.rxagent(folder, "chat", "my_agents:echo", "--db", "c.db", text="Hello\n")
     with shells.TerminalShell(folder, "chat", "my_agents:echo", "--db", "c.db") as shell:
-        shell.wait_for("Session 'default' goes on; it holds 2 events.")
+        shell.wait_for("Session 'default' goes on; it holds 3 events.")
         shell.wait_for("> ")
         shell.send("/new\n")
         shell.wait_for("begins.")
@@ -56,7 +57,7 @@ def test_a_conversation_in_a_file_goes_on(folder: Path) -> None:
         shell.send("\x04")  # Ctrl-D
         assert shell.wait() == 0
     listed = shells.rxagent(folder, "sessions", "--db", "c.db").stdout.splitlines()
-    assert [line.split()[1:3] for line in listed] == [["user", "events"], ["me", "2"], ["me", "2"]]
+    assert [line.split()[1:3] for line in listed] == [["user", "events"], ["me", "3"], ["me", "3"]]
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ def test_each_event_is_a_line_of_json(folder: Path, capsys: pytest.CaptureFixtur
         ("21 ", True),
         ("degrees.", True),
         ("It is 21 degrees.", False),
+        ("", False),  # the end marker
     ]
     assert [call.name for call in events[0].function_calls] == ["get_weather"]
     assert "invocationId" in json.loads(shown.out.splitlines()[0])
@@ -46,8 +47,10 @@ def test_a_session_goes_on_in_the_next_process(folder: Path) -> None:
     assert [line.split(maxsplit=1)[1] for line in shown.splitlines()] == [
         "user: Weather?",
         "echo: Understood.",
+        "echo: (finished)",
         "user: Thanks.",
         "echo: Understood.",
+        "echo: (finished)",
     ]
 
 
