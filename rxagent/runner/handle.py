@@ -44,13 +44,19 @@ class RunHandle:
         door.scope.on_cancel(self._items.completed)  # a disposed run tells no end
         self._grace = spec.run_config.cancel_grace_period
         self._is_read = False
+        self._id = self._run.invocation.id  # the opening may find that an earlier invocation goes on
         self._run.start()
 
     # -- how it stands -------------------------------------------------------------------------------------------------
 
     @property
+    def run_id(self) -> str:
+        """Names this run, from its start on: the store knows its turn by it. See `request_stop` of the service."""
+        return self._id
+
+    @property
     def invocation_id(self) -> str:
-        """The run's id; its events carry it."""
+        """What its events carry: the run's id, or, once it is open, that of the invocation which it resumes."""
         return self._run.invocation.id
 
     @property
