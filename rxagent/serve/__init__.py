@@ -12,7 +12,9 @@
     GET    /apps/A/users/U/sessions/S                session with its events; 404
     PATCH  /apps/A/users/U/sessions/S                {"stateDelta"} -> session
     DELETE /apps/A/users/U/sessions/S                null
-    POST   /run                                      run request -> [event]; 500 when the run failed
+    GET    /apps/A/users/U/sessions/S/pending        [question]: the calls that wait for an answer; 404
+    POST   /run                                      run request -> [event]; 500 when the run failed, 422
+                                                     when the message could not be taken
     POST   /run_sse                                  run request -> frames
     GET    /runs?app&user&session&state              [run], the latest first; of all processes on the database
     GET    /runs/R                                   run; 404
@@ -28,8 +30,12 @@ run request  {"appName", "userId", "sessionId", "newMessage", "streaming"?, "sta
 onDisconnect "abort" (default): when the connection that started the run goes, it stops (`client_disconnect`).
              "detach": it goes on; read it again by its id.
 busy         what to do when the session has a run: "queue" (default), "reject" (409), "interrupt" (stop that one).
-run          {"runId", "appName", "userId", "sessionId", "state", "startedAt", "endedAt"?, "outcome"?}. runId is the
-             invocation id. state: waiting, running, stopping, ended; lost: its process has gone. Times in seconds.
+run          {"runId", "invocationId", "appName", "userId", "sessionId", "state", "startedAt", "endedAt"?, "outcome"?}.
+             invocationId: what its events carry; not the runId when the run resumes an earlier one. state: waiting,
+             running, stopping, ended; lost: its process has gone. Times in seconds.
+question     {"kind", "callId", "invocationId", "name", "args", "hint", "payload"?, "approve"?, "reject"?, "answer"?}.
+             kind: confirmation, answer. The last three are contents to send as newMessage; in that of a long-running
+             call, put its result in the place of {}.
 outcome      {"kind", "reason"?, "error"?, "eventsSaved", "callsSealed", "partialsDropped", "durationMs", "usage"}
 
 The response to a run carries its id in the header `Rxagent-Run-Id`, before its first event.

@@ -6,7 +6,6 @@ import platform
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -16,22 +15,17 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from rxagent.errors import RxAgentError, SessionBusyError, SessionNotFoundError, UsageError
+from rxagent.errors import RxAgentError
 from rxagent.runner import Runner
 
 from .desk import Desk
+from .faults import status_of
 from .guard import Guard
 from .run_routes import RUN_ID, RunRoutes
 from .session_routes import SessionRoutes, json_response
 from .settings import ServeSettings
 
 __all__ = ["create_app", "desk_of"]
-
-_STATUSES: Final[tuple[tuple[type[RxAgentError], int], ...]] = (
-    (SessionNotFoundError, 404),
-    (SessionBusyError, 409),
-    (UsageError, 422),
-)
 
 
 def create_app(
@@ -105,8 +99,7 @@ async def _refused(_: Request, error: Exception) -> Response:
 
 
 async def _failed(_: Request, error: Exception) -> Response:
-    status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 500)
-    return json_response({"detail": str(error)}, status)
+    return json_response({"detail": str(error)}, status_of(error))
 
 
 async def _broken(_: Request, error: Exception) -> Response:

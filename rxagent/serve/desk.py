@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import suppress
@@ -11,12 +12,12 @@ from typing import Final, final
 from starlette.exceptions import HTTPException
 
 from rxagent.errors import SessionBusyError
+from rxagent.events import Event
 from rxagent.invocation import RunConfig, StopDepth
 from rxagent.runner import RunHandle, Runner
 from rxagent.sessions import BaseSessionService, GetSessionConfig, SessionKey
 from rxagent.streams import CancelScope, aio, drop, settle
 
-from .emitted import EmittedEvents
 from .follow import follow_live, follow_log
 from .ids import checked_key
 from .live_run import LiveRun
@@ -69,9 +70,13 @@ class Desk:
             raise HTTPException(404, f"there is no app {app_name!r} here; see /list-apps")
         return runner
 
+    def service(self, app_name: str) -> BaseSessionService:
+        """Where the app's sessions are."""
+        return self.runner(app_name).session_service
+
     def table(self, app_name: str) -> RunTable:
         """The table that the app's runs stand in."""
-        return self._tables[self.runner(app_name).session_service]
+        return self._tables[self.service(app_name)]
 
     async def find(self, run_id: str) -> RunRecord:
         """The run, of whichever process. Status 404."""
@@ -116,7 +121,7 @@ class Desk:
         if order.busy == "interrupt":
             await self._interrupt(key)
         handle, record = await aio.in_thread(self._start, runner, key, order)
-        run = LiveRun(handle, record, self.metrics.event, self._ended)
+        run = LiveRun(handle, record, self)
         self.live[run.run_id] = run
         self.metrics.started(key.app_name)
         if self._closing.is_set():  # it began while the others were told
@@ -148,27 +153,36 @@ class Desk:
         except BaseException:
             table.cancel(ticket)
             raise
-        return handle, table.enter(ticket, handle.invocation_id)
+        return handle, table.enter(ticket, handle.run_id)
 
-    async def _ended(self, run: LiveRun) -> None:
+    def seen(self, event: Event) -> None:
+        """A run has emitted an event."""
+        self.metrics.event(event)
+
+    async def resumed(self, run: LiveRun, first_seq: int) -> None:
+        """The run goes on with an earlier invocation: its row says so before its readers are told."""
+        invocation_id = run.handle.invocation_id
+        try:
+            await aio.in_thread(self.table(run.record.key.app_name).resume, run.run_id, invocation_id, first_seq)
+        except Exception as error:  # another process cannot tell its events; this one can
+            drop(error, "the row of a run that resumes another")
+        run.record = run.record._replace(invocation_id=invocation_id, first_seq=first_seq)
+
+    async def ended(self, run: LiveRun) -> None:
         """The run has ended: its row says so before its readers are told."""
         outcome = run.outcome
         assert outcome is not None
         fields = outcome_json(outcome)
         try:
-            ended = await aio.in_thread(self.table(run.record.key.app_name).end, run.run_id, fields)
+            ended = await aio.in_thread(self.table(run.record.key.app_name).end, run.run_id, fields, run.last_seq)
         except Exception as error:  # the store takes nothing more; the log is what counts
             drop(error, "the row of a run that has ended")
             ended = None
-        run.record = ended or run.record._replace(ended_at=run.record.started_at, outcome=fields)
+        run.record = ended or run.record._replace(ended_at=time.time(), outcome=fields, last_seq=run.last_seq)
         self.metrics.ended(run.record.key.app_name, outcome)
         self.live.pop(run.run_id, None)
 
     # -- reading -------------------------------------------------------------------------------------------------------
-
-    def emitted(self, record: RunRecord) -> EmittedEvents:
-        """The run's events in the log."""
-        return EmittedEvents(self.runner(record.key.app_name).session_service, record.key, record.run_id)
 
     def frames(self, run: LiveRun, cursor: int | None = None) -> AsyncGenerator[bytes, None]:
         """The frames of a run of this process. What comes from now on waits in them; close them to leave."""
@@ -176,8 +190,9 @@ class Desk:
 
     async def _read(self, run: LiveRun, reader: Reader) -> AsyncGenerator[bytes, None]:
         self.readers += 1
+        service = self.service(run.record.key.app_name)
         try:
-            async for chunk in follow_live(run, reader, self.emitted(run.record), self.settings.keep_alive):
+            async for chunk in follow_live(run, reader, service, self.settings.keep_alive):
                 yield chunk
         finally:
             run.detach(reader)
@@ -188,8 +203,8 @@ class Desk:
         """The frames of a run that is elsewhere, or over."""
         self.readers += 1
         try:
-            find, log = self.table(record.key.app_name).find, self.emitted(record)
-            async for chunk in follow_log(find, record, cursor, log, self.settings.keep_alive):
+            find, service = self.table(record.key.app_name).find, self.service(record.key.app_name)
+            async for chunk in follow_log(record, find, cursor, service, self.settings.keep_alive):
                 yield chunk
         finally:
             self.readers -= 1
@@ -219,7 +234,7 @@ class Desk:
 
     def _ask_elsewhere(self, record: RunRecord, reason: str, after: StopDepth) -> None:
         """The store tells the run that has the turn; a run in line, and a stop that is not for now, need a note."""
-        service = self.runner(record.key.app_name).session_service
+        service = self.service(record.key.app_name)
         if after == "now" and settle(service.request_stop(record.key, record.run_id, reason), CancelScope()):
             return
         self.table(record.key.app_name).ask_to_stop(StopNote(record.run_id, reason, after))

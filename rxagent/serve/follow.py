@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from typing import Final
 
+from rxagent.sessions import BaseSessionService
 from rxagent.streams import aio
 
 from .emitted import EmittedEvents
@@ -21,14 +22,14 @@ _CHUNK: Final = 1 << 16
 
 
 async def follow_live(
-    run: LiveRun, reader: Reader, log: EmittedEvents, keep_alive: float
+    run: LiveRun, reader: Reader, service: BaseSessionService, keep_alive: float
 ) -> AsyncGenerator[bytes, None]:
     """What the reader of a run of this process is sent, to the last frame."""
     yield comment(run.run_id)
     while True:
         if reader.behind:
             reader.behind = False  # before reading: what comes meanwhile waits in the buffer
-            for frames in _chunks(await aio.in_thread(_stored, log, reader.cursor)):
+            for frames in _chunks(await aio.in_thread(_stored, EmittedEvents(service, run.record), reader.cursor)):
                 yield b"".join(frame.data for frame in frames)
                 reader.cursor = frames[-1].seq or reader.cursor
         if chunk := reader.take():
@@ -41,7 +42,11 @@ async def follow_live(
 
 
 async def follow_log(
-    find: Callable[[str], RunRecord | None], record: RunRecord, cursor: int, log: EmittedEvents, keep_alive: float
+    record: RunRecord,
+    find: Callable[[str], RunRecord | None],
+    cursor: int,
+    service: BaseSessionService,
+    keep_alive: float,
 ) -> AsyncGenerator[bytes, None]:
     """The frames of a run of another process, or of one that has ended: from the log alone.
 
@@ -53,7 +58,7 @@ async def follow_log(
         found = await aio.in_thread(find, record.run_id)  # before the log: what it says is over has said it all there
         record = found or record
         is_over = found is None or record.is_over
-        frames = await aio.in_thread(_stored, log, cursor)
+        frames = await aio.in_thread(_stored, EmittedEvents(service, record), cursor)
         for chunk in _chunks(frames):
             yield b"".join(frame.data for frame in chunk)
             cursor = chunk[-1].seq or cursor
@@ -71,7 +76,7 @@ def last_frames(record: RunRecord) -> bytes:
     """The end of a stream: the error of a run that failed, and the outcome."""
     outcome = record.as_json().get("outcome") or {"kind": "failed", "reason": "unknown"}
     head = error_frame(outcome.get("error") or str(outcome.get("reason"))) if outcome["kind"] == "failed" else b""
-    return head + outcome_frame(record.run_id, outcome)
+    return head + outcome_frame(record.run_id, record.invocation_id, outcome)
 
 
 def _stored(log: EmittedEvents, cursor: int) -> list[Frame]:

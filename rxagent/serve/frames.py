@@ -41,11 +41,11 @@ def error_frame(text: str) -> bytes:
     return b"event: error\ndata: %s\n\n" % dumps({"error": text})
 
 
-def outcome_frame(run_id: str, outcome: dict[str, Any]) -> bytes:
+def outcome_frame(run_id: str, invocation_id: str, outcome: dict[str, Any]) -> bytes:
     """The end. Its data is an event without content: clients of ADK read each `data` line as an event."""
     event = Event(
         id=f"outcome-{run_id}",
-        invocation_id=run_id,
+        invocation_id=invocation_id,
         author="rxagent",
         turn_complete=True,
         custom_metadata={"outcome": outcome},

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, Protocol, final
 
 from rxagent.events import Event
 from rxagent.invocation import Outcome, StopDepth
@@ -15,31 +14,41 @@ from .frames import Frame, event_frame
 from .reader import Reader
 from .run_record import RunRecord
 
-__all__ = ["LiveRun"]
+__all__ = ["Listener", "LiveRun"]
 
 _MOST_RECENT: Final = 1 << 19  # bytes of partial events that are kept for those who come in the middle of a text
 
-OnEnd: TypeAlias = Callable[["LiveRun"], Coroutine[Any, Any, None]]
+
+class Listener(Protocol):
+    """Who keeps the books of runs."""
+
+    def seen(self, event: Event) -> None:
+        """A run has emitted an event."""
+
+    async def resumed(self, run: LiveRun, first_seq: int) -> None:
+        """The run goes on with an earlier invocation; this is its first stored event. Its readers wait for this."""
+
+    async def ended(self, run: LiveRun) -> None:
+        """The run has ended. Its readers wait for this."""
 
 
 @final
 class LiveRun:
     """Takes the run's events as they come and offers them to its readers; no reader can hold it back.
 
-    on_event: told of each event. on_end: awaited when the run has ended, before the readers are told. On the loop of
-    the server; the run itself is elsewhere.
+    On the loop of the server; the run itself is elsewhere. last_seq: of its last stored event.
     """
 
-    __slots__ = ("_last_seq", "_readers", "_recent", "ended", "handle", "record", "task")
+    __slots__ = ("_readers", "_recent", "ended", "handle", "last_seq", "record", "task")
 
-    def __init__(self, handle: RunHandle, record: RunRecord, on_event: Callable[[Event], None], on_end: OnEnd) -> None:
+    def __init__(self, handle: RunHandle, record: RunRecord, listener: Listener) -> None:
         self.handle = handle
         self.record = record
         self.ended = asyncio.Event()
+        self.last_seq = 0
         self._readers: set[Reader] = set()
-        self._last_seq = 0
         self._recent: bytearray | None = bytearray()
-        self.task = asyncio.create_task(self._pump(on_event, on_end), name=f"rxagent-{record.run_id}")
+        self.task = asyncio.create_task(self._pump(listener), name=f"rxagent-{record.run_id}")
 
     @property
     def run_id(self) -> str:
@@ -69,7 +78,7 @@ class LiveRun:
         """A new reader. cursor: the last event that it has, the log tells it those behind; None: from now on."""
         reader = Reader(cursor or 0, behind=cursor is not None)
         if cursor is not None and self._recent:
-            reader.offer(Frame(bytes(self._recent), None, self._last_seq))
+            reader.offer(Frame(bytes(self._recent), None, self.last_seq))
         if self.ended.is_set():
             reader.end()
         self._readers.add(reader)
@@ -79,26 +88,28 @@ class LiveRun:
         """The reader has gone."""
         self._readers.discard(reader)
 
-    async def _pump(self, on_event: Callable[[Event], None], on_end: OnEnd) -> None:
+    async def _pump(self, listener: Listener) -> None:
         try:
             async for event in self.handle:
-                on_event(event)
+                listener.seen(event)
+                if event.seq is not None and not self.last_seq and event.invocation_id != self.run_id:
+                    await listener.resumed(self, event.seq)
                 self._publish(event)
         except Exception as error:
             if self.handle.outcome is None or self.handle.outcome.error is not error:
                 drop(error, "a run's events")  # not the run's own error, which its outcome tells
         finally:
             try:
-                await on_end(self)
+                await listener.ended(self)
             finally:
                 self.ended.set()
                 for reader in self._readers:
                     reader.end()
 
     def _publish(self, event: Event) -> None:
-        frame = event_frame(event, self._last_seq)
+        frame = event_frame(event, self.last_seq)
         if frame.seq is not None:
-            self._last_seq = frame.seq
+            self.last_seq = frame.seq
             self._recent = bytearray()
         elif self._recent is not None:
             self._recent += frame.data

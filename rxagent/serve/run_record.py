@@ -16,7 +16,11 @@ LOST: Final[Mapping[str, Any]] = {"kind": "failed", "reason": "worker_lost"}
 
 
 class RunRecord(NamedTuple):
-    """A run that a server started. Times are seconds since 1970; outcome: its JSON, once the run has ended."""
+    """A run that a server started. Times are seconds since 1970; outcome: its JSON, once the run has ended.
+
+    invocation_id: of the events; another one than the run's id when it resumes an earlier run's invocation. first_seq,
+    last_seq: the numbers of its first and last stored event, as far as they matter to tell it from other runs.
+    """
 
     run_id: str
     key: SessionKey
@@ -24,6 +28,9 @@ class RunRecord(NamedTuple):
     started_at: float
     ended_at: float | None = None
     outcome: Mapping[str, Any] | None = None
+    invocation_id: str = ""
+    first_seq: int = 0
+    last_seq: int | None = None
 
     @property
     def state(self) -> RecordState:
@@ -43,6 +50,7 @@ class RunRecord(NamedTuple):
         outcome = LOST if state == "lost" else self.outcome
         fields: dict[str, Any] = {
             "runId": self.run_id,
+            "invocationId": self.invocation_id,
             "appName": self.key.app_name,
             "userId": self.key.user_id,
             "sessionId": self.key.session_id,

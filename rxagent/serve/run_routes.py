@@ -15,7 +15,9 @@ from rxagent.streams import aio
 
 from .body import read_json
 from .desk import Desk
+from .emitted import EmittedEvents
 from .event_stream import EventStreamResponse, gone
+from .faults import status_of
 from .run_order import read_order
 from .run_record import RunRecord
 from .run_table import RunFilter
@@ -76,8 +78,9 @@ class RunRoutes:
         outcome = run.record.outcome or {}
         headers = {RUN_ID: run.run_id, "Rxagent-Outcome": str(outcome.get("kind", ""))}
         if outcome.get("kind") == "failed":
-            return json_response({"detail": outcome.get("error") or "the run failed"}, 500, headers)
-        events = await aio.in_thread(self._desk.emitted(run.record).behind)
+            error = None if run.outcome is None else run.outcome.error
+            return json_response({"detail": outcome.get("error") or "the run failed"}, status_of(error), headers)
+        events = await aio.in_thread(EmittedEvents(self._desk.service(run.record.key.app_name), run.record).behind)
         return json_response([event_json(event) for event in events], headers=headers)
 
     async def runs(self, request: Request) -> Response:

@@ -54,8 +54,12 @@ class RunTable(ABC):
         """The run of the ticket could not be started."""
 
     @abstractmethod
-    def end(self, run_id: str, outcome: Mapping[str, Any]) -> RunRecord | None:
-        """The run has ended. None when the table no longer knows it."""
+    def resume(self, run_id: str, invocation_id: str, first_seq: int) -> RunRecord | None:
+        """The run goes on with an earlier invocation, from this event on. None when the table no longer knows it."""
+
+    @abstractmethod
+    def end(self, run_id: str, outcome: Mapping[str, Any], last_seq: int) -> RunRecord | None:
+        """The run has ended, with this as its last stored event. None when the table no longer knows it."""
 
     @abstractmethod
     def find(self, run_id: str) -> RunRecord | None:

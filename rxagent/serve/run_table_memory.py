@@ -41,7 +41,8 @@ class MemoryRunTable(RunTable):
         """The run of the ticket has started."""
         with self._lock:
             key, began = self._reserved.pop(ticket)
-            record = self._rows[run_id] = RunRecord(run_id, key, current_owner("serve"), began)
+            owner = current_owner("serve")
+            record = self._rows[run_id] = RunRecord(run_id, key, owner, began, invocation_id=run_id)
             return record
 
     def cancel(self, ticket: int) -> None:
@@ -49,13 +50,22 @@ class MemoryRunTable(RunTable):
         with self._lock:
             self._reserved.pop(ticket, None)
 
-    def end(self, run_id: str, outcome: Mapping[str, Any]) -> RunRecord | None:
+    def resume(self, run_id: str, invocation_id: str, first_seq: int) -> RunRecord | None:
+        """The run goes on with an earlier invocation."""
+        with self._lock:
+            record = self._rows.get(run_id)
+            if record is not None:
+                record = record._replace(invocation_id=invocation_id, first_seq=first_seq)
+                self._rows[run_id] = record
+            return record
+
+    def end(self, run_id: str, outcome: Mapping[str, Any], last_seq: int) -> RunRecord | None:
         """The run has ended."""
         with self._lock:
             record = self._rows.pop(run_id, None)
             if record is None:
                 return None
-            self._rows[run_id] = record = record._replace(ended_at=time.time(), outcome=outcome)
+            self._rows[run_id] = record = record._replace(ended_at=time.time(), outcome=outcome, last_seq=last_seq)
             if len(self._rows) > KEPT:
                 oldest = next((one.run_id for one in self._rows.values() if one.ended_at is not None), run_id)
                 del self._rows[oldest]

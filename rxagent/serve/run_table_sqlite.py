@@ -19,7 +19,7 @@ __all__ = ["SqliteRunTable"]
 
 _TABLE: Final = (
     """CREATE TABLE IF NOT EXISTS served_runs (
-        ticket INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT UNIQUE,
+        ticket INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT UNIQUE, invocation TEXT, first INTEGER, last INTEGER,
         app TEXT NOT NULL, user TEXT NOT NULL, session TEXT NOT NULL,
         began REAL NOT NULL, ended REAL, outcome TEXT, stop TEXT, depth TEXT,
         instance TEXT NOT NULL, boot_id TEXT NOT NULL, pid_namespace TEXT NOT NULL, pid INTEGER NOT NULL,
@@ -27,7 +27,10 @@ _TABLE: Final = (
     # Few rows live at a time: finding them must not cost what the ended ones are many.
     "CREATE INDEX IF NOT EXISTS living_runs ON served_runs (app, user, session) WHERE ended IS NULL",
 )
-_COLUMNS: Final = "run_id, app, user, session, instance, boot_id, pid_namespace, pid, started, began, ended, outcome"
+_COLUMNS: Final = (
+    "run_id, app, user, session, instance, boot_id, pid_namespace, pid, started, began, ended, outcome,"
+    " invocation, first, last"
+)
 
 
 @final
@@ -69,7 +72,7 @@ class SqliteRunTable(RunTable):
         """Write the id."""
 
         def name(db: sqlite3.Connection) -> RunRecord:
-            db.execute("UPDATE served_runs SET run_id = ? WHERE ticket = ?", (run_id, ticket))
+            db.execute("UPDATE served_runs SET run_id = ?, invocation = ? WHERE ticket = ?", (run_id, run_id, ticket))
             [record] = _records(db, "ticket = ?", (ticket,))
             return record
 
@@ -79,13 +82,24 @@ class SqliteRunTable(RunTable):
         """Delete the row."""
         self._file.write(lambda db: db.execute("DELETE FROM served_runs WHERE ticket = ?", (ticket,)), synced=False)
 
-    def end(self, run_id: str, outcome: Mapping[str, Any]) -> RunRecord | None:
+    def resume(self, run_id: str, invocation_id: str, first_seq: int) -> RunRecord | None:
+        """Write what tells its events from those of the run before."""
+
+        def change(db: sqlite3.Connection) -> RunRecord | None:
+            db.execute(
+                "UPDATE served_runs SET invocation = ?, first = ? WHERE run_id = ?", (invocation_id, first_seq, run_id)
+            )
+            return next(iter(_records(db, "run_id = ?", (run_id,))), None)
+
+        return self._file.write(change, synced=False)
+
+    def end(self, run_id: str, outcome: Mapping[str, Any], last_seq: int) -> RunRecord | None:
         """Write the outcome, and forget the oldest of the ended."""
 
         def end(db: sqlite3.Connection) -> RunRecord | None:
             db.execute(
-                "UPDATE served_runs SET ended = ?, outcome = ? WHERE run_id = ?",
-                (time.time(), json.dumps(outcome), run_id),
+                "UPDATE served_runs SET ended = ?, outcome = ?, last = ? WHERE run_id = ?",
+                (time.time(), json.dumps(outcome), last_seq, run_id),
             )
             db.execute(
                 "DELETE FROM served_runs WHERE ended IS NOT NULL"
@@ -166,6 +180,9 @@ def _records(db: sqlite3.Connection, where: str, values: Sequence[object]) -> li
             row[9],
             row[10],
             None if row[11] is None else json.loads(row[11]),
+            row[12] or "",
+            row[13] or 0,
+            row[14],
         )
         for row in rows
     ]

@@ -20,7 +20,7 @@ from .body import read_json
 from .desk import Desk
 from .ids import checked_id, checked_key
 from .run_order import in_words
-from .wire_json import dumps, session_json
+from .wire_json import dumps, question_json, session_json
 
 __all__ = ["SessionRoutes", "json_response"]
 
@@ -63,6 +63,7 @@ class SessionRoutes:
             Route(one, self.create_named, methods=["POST"]),
             Route(one, self.patch, methods=["PATCH"]),
             Route(one, self.delete, methods=["DELETE"]),
+            Route(one + "/pending", self.pending),
         ]
 
     async def apps(self, request: Request) -> Response:
@@ -140,6 +141,14 @@ class SessionRoutes:
         service, key = self._session(request)
         await _done(lambda: service.delete_session(*key))
         return json_response(None)
+
+    async def pending(self, request: Request) -> Response:
+        """GET the questions that a session waits for."""
+        service, key = self._session(request)
+        session = await _done(lambda: service.get_session(*key))
+        if session is None:
+            raise _not_found()
+        return json_response([question_json(one) for one in session.pending()])
 
     def _place(self, request: Request) -> tuple[BaseSessionService, str, str]:
         path = request.path_params

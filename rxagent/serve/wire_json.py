@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from rxagent.events import Event
 from rxagent.invocation import Outcome
-from rxagent.sessions import Session
+from rxagent.sessions import Question, Session
 
-__all__ = ["dumps", "event_json", "outcome_json", "session_json"]
+__all__ = ["dumps", "event_json", "outcome_json", "question_json", "session_json"]
 
 _SECONDS: Final = 1000.0
 
@@ -41,6 +41,25 @@ def session_json(session: Session, *, events: bool = True) -> dict[str, Any]:
         "events": [event_json(event) for event in session.events] if events else [],
         "lastUpdateTime": session.last_update_time / _SECONDS,
     }
+
+
+def question_json(question: Question) -> dict[str, Any]:
+    """An open question, and the messages that answer it."""
+    fields: dict[str, Any] = {
+        "kind": question.kind,
+        "callId": question.call_id,
+        "invocationId": question.invocation_id,
+        "name": question.name,
+        "args": question.args,
+        "hint": question.hint,
+        "payload": question.payload,
+    }
+    if question.kind == "confirmation":
+        answers = {"approve": question.approve(), "reject": question.reject()}
+    else:
+        answers = {"answer": question.answer({})}
+    fields |= {name: content.model_dump(mode="json", by_alias=True) for name, content in answers.items()}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:

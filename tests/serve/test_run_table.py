@@ -39,13 +39,13 @@ def test_a_run_is_found_from_its_start_to_long_after_its_end(table: RunTable) ->
     table.enter(table.reserve(OTHER), "e-2")
     assert table.find("e-1") == record
     assert table.living(KEY) == [record]
-    ended = table.end("e-1", ENDED)
+    ended = table.end("e-1", ENDED, 7)
     assert ended is not None
     assert (ended.state, ended.outcome, table.find("e-1"), table.living(KEY)) == ("ended", ENDED, ended, [])
     assert [run.run_id for run in table.runs(RunFilter(), 10)] == ["e-2", "e-1"]
     assert [run.run_id for run in table.runs(RunFilter(session_id="s1"), 10)] == ["e-1"]
     assert len(table.runs(RunFilter(), 1)) == 1
-    assert (table.find("none"), table.end("none", ENDED)) == (None, None)
+    assert (table.find("none"), table.end("none", ENDED, 7)) == (None, None)
 
 
 def test_one_of_two_gets_a_free_session(table: RunTable) -> None:
@@ -58,7 +58,7 @@ def test_one_of_two_gets_a_free_session(table: RunTable) -> None:
     table.enter(table.reserve(KEY, only_when_free=True), "e-1")
     with pytest.raises(SessionBusyError):
         table.reserve(KEY, only_when_free=True)
-    table.end("e-1", ENDED)
+    table.end("e-1", ENDED, 7)
     table.reserve(KEY, only_when_free=True)
 
 
@@ -70,7 +70,7 @@ def test_a_note_reaches_the_process_that_has_the_run(tmp_path: Path) -> None:
     two.ask_to_stop(StopNote("e-1", "first", "tool"))
     two.ask_to_stop(StopNote("e-1", "second", "now"))
     assert one.stop_notes() == [StopNote("e-1", "first", "tool")]
-    one.end("e-1", ENDED)
+    one.end("e-1", ENDED, 7)
     assert one.stop_notes() == []
     for table in (one, two, service):
         table.close()
