@@ -117,9 +117,11 @@ class EventStream(Observable[T]):
             give(("next", item))
 
         def on_error(error: Exception) -> None:
+            door.is_complete = True
             give(("error", error))
 
         def on_completed() -> None:
+            door.is_complete = True
             give(("end", None))
 
         if self._launch is not None:  # no operators in between: the turn is taken on this thread, only the work moves

@@ -7,8 +7,9 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, Final, Generic, TypeAlias, TypeVar, final
 
 from . import aio, idle
@@ -37,8 +38,9 @@ class Door:
 
     scope: cancelling it disposes the run. loop: where the run's coroutines go. blocks: the taker blocks its thread.
     taker: the thread or task that takes the items. is_starving: an item is there, and the run stands still until
-    there is room for it. before_wait: set by the run; raises UsageError where waiting for it would be waiting for
-    oneself, and is True while that can still become so. wake: set by the bridge; lets the taker ask that again.
+    there is room for it. is_complete: the stream has ended by itself, and all of it was given. before_wait: set by the
+    run; raises UsageError where waiting for it would be waiting for oneself, and is True while that can still become
+    so. wake: set by the bridge; lets the taker ask that again.
 
     ::
 
@@ -59,6 +61,7 @@ class Door:
         "_moved",
         "_taken",
         "blocks",
+        "is_complete",
         "is_free",
         "ledger",
         "loop",
@@ -71,6 +74,7 @@ class Door:
         self.scope = CancelScope()
         self.loop = loop
         self.blocks = blocks
+        self.is_complete = False
         self.is_free = False
         self._given = 0
         self._taken = 0
@@ -250,7 +254,7 @@ class Iteration(Generic[T]):
         """What has come already: no wait, so that there is nothing to refuse."""
         if self._items.empty():  # nobody else takes from it
             return None
-        self._door.scope.check()
+        self._check()
         self._door.taker = aio.current_taker()
         return self._items.get_nowait()
 
@@ -259,12 +263,22 @@ class Iteration(Generic[T]):
             if self._state == "new":
                 self._state = "open"
                 self._door.take_part()
+                self._door.scope.on_cancel(partial(self._items.put, None))
                 self._open(self._items.put, self._door)
             self._door.taker = aio.current_taker()
-            item = None
-            while item is None:
-                item = self._door.scope.wait(self._items, self._door.patience())
-            return item
+            while True:
+                if self._items.empty():
+                    self._door.scope.check()
+                with suppress(Empty):
+                    item = self._items.get(timeout=self._door.patience())
+                    self._check()
+                    if item is not None:
+                        return item
+
+    def _check(self) -> None:
+        """Raise Stopped when the door was cancelled, unless the stream had ended before: `take` leaves its run so."""
+        if not self._door.is_complete:
+            self._door.scope.check()
 
     def close(self) -> None:
         """Leave: dispose, unless the stream has ended. Twice is once."""

@@ -113,19 +113,17 @@ def _raise_inside(source: Any, error: BaseException) -> None:
         raise error
 
 
-def test_interrupted_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_wait() -> None:
     """A KeyboardInterrupt while it waits disposes the source."""
     play = Play(".|")
     items = stream(play).run()
-    plain = CancelScope.wait
 
-    def interrupted(scope: CancelScope, inbox: Any, timeout: float | None = None) -> Any:
-        if inbox is items._items:
+    class Interrupted(SimpleQueue[Any]):
+        def get(self, block: bool = True, timeout: float | None = None) -> Any:
             play.waits()
             raise KeyboardInterrupt
-        return plain(scope, inbox, timeout)
 
-    monkeypatch.setattr(CancelScope, "wait", interrupted)
+    items._items = Interrupted()
     with pytest.raises(KeyboardInterrupt):
         next(items)
     assert play.end() == "stopped"

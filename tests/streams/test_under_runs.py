@@ -75,6 +75,16 @@ def test_take_stops_a_run() -> None:
     assert after == []
 
 
+def test_what_take_lets_through_is_read() -> None:
+    """A loop over `take(2)` of a run gets both items each time, though the run is disposed with the second one."""
+    ends = Ends()
+    chatty = runner(PARTS, ends=ends)
+    for turn in range(100):
+        taken = chatty.run_async("me", f"s{turn}", "Hi", SSE).pipe(ops.take(2))
+        assert len(list(taken.run())) == 2
+        assert ends.kind() == "disposed"
+
+
 def test_piped_run_is_awaited() -> None:
     """A run behind operators is iterated, read by `async for` and awaited like a run."""
     partials = runner(PARTS).run_async("me", "s", "Hi", SSE).filter(lambda event: bool(event.partial))
