@@ -8,7 +8,7 @@ from typing import Any
 
 from reactivex import abc
 
-from rxagent.events import EventActions, State
+from rxagent.events import EventActions, State, ToolConfirmation
 from rxagent.streams.scope import CancelScope
 from rxagent.tools import BaseTool, CallContext, FunctionTool
 
@@ -27,10 +27,14 @@ class HandContext:
         self.state = State({}, self.actions.state_delta)
         self.end_invocation = False
         self.scope = CancelScope()
+        self.tool_confirmation: ToolConfirmation | None = None
 
     @property
     def is_aborted(self) -> bool:
         return self.scope.is_cancelled
+
+    def request_confirmation(self, hint: str = "", payload: Any = None) -> None:
+        self.actions.requested_tool_confirmations[self.function_call_id] = ToolConfirmation(hint=hint, payload=payload)
 
     def on_abort(self, callback: Callable[[], object]) -> Callable[[], None]:
         return self.scope.on_cancel(callback)
