@@ -48,7 +48,7 @@ def test_a_failing_target_fails_the_run() -> None:
 
 
 def test_a_chain_is_flat() -> None:
-    """Three hundred hand-overs in a row need no deep stack."""
+    """More hand-overs in a row than a stack of frames would bear need no deep stack."""
     agent = LlmAgent(name="a299", model=ScriptedModel("done"))
     for number in reversed(range(299)):
         agent = handing(f"a{number}", agent.name, sub_agents=[agent])

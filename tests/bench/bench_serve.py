@@ -20,6 +20,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
@@ -27,7 +28,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from rxagent.testing.chat_server import ChatServer, pause, stall
+from rxagent.testing.chat_server import ChatServer, TurnLike, pause, stall
 from tests.serve.served import Client, child, eventually, order
 
 AGENTS = Path(__file__).with_name("serve_agents.py")
@@ -51,7 +52,7 @@ def disconnects(count: int, folder: Path) -> dict[str, Any]:
     """Clients that go, one after the other."""
     slow = [piece for _ in range(200) for piece in ("word ", pause(0.01))]
     delays: dict[str, list[float]] = {"silent": [], "streaming": []}
-    turns = itertools.cycle(([stall()], [*slow, stall()]))
+    turns: Iterator[TurnLike] = itertools.cycle(([stall()], [*slow, stall()]))
     with ChatServer(lambda _: next(turns)) as model:
         os.environ["BENCH_MODEL"] = model.base_url
         with child(AGENTS, "--db", str(folder / "d.db"), agent="remote") as server:
