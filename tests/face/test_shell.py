@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from rxagent.testing.chat_server import ChatServer
 
+from .blocks import blocks
 from .preludes import FACE, NOT_YET, only_a_story
 
+ROOT = Path(__file__).parents[2]
 [SHELL] = [block.source.splitlines() for block in FACE if block.section.startswith("12.")]
 [FIVE_LINES] = [block.source for block in FACE if block.section.startswith("1.")]
 AGENTS = """
@@ -75,6 +81,36 @@ def test_run_and_sessions(tmp_path: Path) -> None:
     listed = shell("sessions", tmp_path)
     assert listed.returncode == 0, listed.stderr
     assert "s1" in listed.stdout
+
+
+@contextmanager
+def serving(folder: Path, server: ChatServer) -> Iterator[str]:
+    """The face's `rxagent serve`, on a free port: its address."""
+    (folder / "my_agents.py").write_text(AGENTS.format(model="scripted"))
+    variables = environment(RXAGENT_BASE_URL=server.base_url, PYTHONUNBUFFERED="1")
+    words = [*command("serve"), "--port", "0"]
+    with subprocess.Popen(words, cwd=folder, env=variables, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield next(word for word in process.stdout.readline().split() if word.startswith("http://"))
+        finally:
+            process.terminate()
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the README's lines are curl's")
+def test_serve(tmp_path: Path) -> None:
+    """`rxagent serve` says where it is, and answers each line of the README."""
+    [readme] = [block.source for block in blocks(ROOT / "README.md") if block.section == "Over HTTP"]
+    with ChatServer(only_a_story) as server, serving(tmp_path, server) as address:
+        said = ""
+        for line in readme.splitlines()[1:]:
+            run = re.search(r'"runId":"([^"]+)"', said)
+            line = line.replace("localhost:8000", address).replace("RUN", run[1] if run else "RUN")
+            ended = subprocess.run(shlex.split(line), capture_output=True, text=True, timeout=60, check=True)
+            assert "detail" not in ended.stdout
+            said += ended.stdout
+    assert "Once 39" in said
+    assert said.count("event: outcome") == 2
 
 
 def test_doctor() -> None:
