@@ -169,6 +169,11 @@ def _load(run: Run) -> Session:
     if session is not None:
         return session
     create = run.spec.run_config.auto_create_session
+    message = run.spec.message
+    if message is None or any(part.function_response is not None for part in message.parts or ()):
+        raise SessionNotFoundError(
+            f"Session not found: {key.session_id} for user {key.user_id}; there is nothing in it to go on with"
+        )
     if not (runner.auto_create_session if create is None else create):
         raise SessionNotFoundError(
             f"Session not found: {key.session_id} for user {key.user_id}; create it, "

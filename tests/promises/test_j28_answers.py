@@ -11,6 +11,7 @@ from rxagent import App, ResumabilityConfig, RunConfig, Runner, SequentialAgent
 from rxagent.errors import (
     ConfigError,
     NotResumableError,
+    SessionNotFoundError,
     SpanningAnswersError,
     UnknownCallError,
     UnknownInvocationError,
@@ -187,6 +188,19 @@ def test_nothing_to_resume() -> None:
     run(runner, "Go")
     assert "e-1" in refused(runner, None, UnknownInvocationError, invocation_id="e-1")
     refused(runner, None, UsageError)
+
+
+@pytest.mark.promise("J31")
+@pytest.mark.parametrize("resumable", [True, False])
+def test_a_session_that_does_not_exist(resumable: bool) -> None:
+    """An answer, or a resume, does not create it: there is nothing to go on with."""
+    runner = app_runner(llm("a", ["Hello."]), resumable=resumable)
+    with pytest.raises(SessionNotFoundError):
+        run(runner, answer("c1", {}))
+    if resumable:
+        with pytest.raises(SessionNotFoundError):
+            run(runner, None, invocation_id="e-1")
+    assert runner.session_service.get_session("app", USER, "s") is None
 
 
 def test_a_text_with_an_unknown_id() -> None:
