@@ -70,6 +70,8 @@ class SessionDigest:
             self._follow(events)
 
     def _follow(self, events: Sequence[Event]) -> None:
+        if self._seen == len(events):
+            return
         for position in range(self._seen, len(events)):
             event = events[position]
             self.call_ids.update(call.id for call in event.function_calls if call.id)
@@ -123,6 +125,8 @@ class SessionDigest:
         """The calls that the user has decided about and that have not run since, in log order."""
         with self._lock:
             self._follow(events)
+            if not self._questions:
+                return []
             kept, found = [], []
             for question in self._questions:
                 decision, call = question.decision, self._pairing.original_of(question)

@@ -85,7 +85,7 @@ class ModelTurn:
         self._actions: EventActions | None = None  # what the model callbacks write; every event of the call carries it
         self._batches: list[CallBatch] = []
         self._asked_for: list[str] = []  # agents to hand over to
-        self._request = LlmRequest()
+        self._request: LlmRequest
         self.last: Event | None = None
         """The last event of the step: it decides whether there is another."""
         self._last_but_one: Event | None = None

@@ -80,7 +80,9 @@ _lines: weakref.WeakKeyDictionary[BaseSessionService, weakref.WeakValueDictionar
 def line_of(service: BaseSessionService, key: SessionKey) -> Line:
     """The line of a session: one for all runners of the process that share the service."""
     with _lock:
-        lines = _lines.setdefault(service, weakref.WeakValueDictionary())
+        lines = _lines.get(service)
+        if lines is None:
+            lines = _lines[service] = weakref.WeakValueDictionary()
         line = lines.get(key)
         if line is None:
             line = lines[key] = Line()

@@ -15,14 +15,14 @@ from collections.abc import Callable, Sequence
 from typing import Literal, final
 
 from reactivex import abc
-from reactivex.disposable import SerialDisposable
+from reactivex.disposable import Disposable, SerialDisposable
 
 from rxagent.errors import FencedError, RunError, RunTimeoutError
 from rxagent.events import Event
 from rxagent.flow.compaction import compact_after_run
 from rxagent.flow.digest import give_back_digest
 from rxagent.invocation import Invocation, InvocationContext, Outcome, OutcomeKind, StopDepth
-from rxagent.streams import CancelScope, Ledger, Mailbox, Outlet, Stopped, aio, drop, guarded
+from rxagent.streams import CancelScope, Ledger, Mailbox, Outlet, Stopped, Work, aio, drop, guarded
 from rxagent.streams.iteration import Door, current_door
 from rxagent.streams.timer import timer
 from rxagent.streams.workers import workers
@@ -191,8 +191,12 @@ class Run:
         if opened != "agent":
             self._end_here() if opened == "nothing" else self.complete()
             return
+        events = self.context.agent.run_async(self.context)
+        if isinstance(events, Work) and events.mailbox is self.mailbox:  # it stands where the run stands: no relay
+            self._upstream.disposable = Disposable(events.start(self.store, self.fail, self.complete))
+            return
         relay = self.mailbox.relay
-        self._upstream.disposable = self.context.agent.run_async(self.context).subscribe(
+        self._upstream.disposable = events.subscribe(
             lambda event: relay(self.store, event),
             lambda error: relay(self.fail, error),
             lambda: relay(lambda _: self.complete(), None),

@@ -58,7 +58,10 @@ class CancelScope:
     @property
     def is_cancelled(self) -> bool:
         """True from the first `cancel` on, for good."""
-        return self.reason is not None
+        if self._reasons:
+            return True
+        parent = self._parent
+        return parent is not None and parent.is_cancelled
 
     def cancel(self, reason: str = "disposed") -> None:
         """Set the flag and run the callbacks, the newest first. A later call changes nothing.
@@ -107,7 +110,7 @@ class CancelScope:
 
     def check(self) -> None:
         """Raise Stopped when cancelled."""
-        if self.reason is not None:  # the property beneath `is_cancelled`: this is asked several times per event
+        if self._reasons or ((parent := self._parent) is not None and parent.is_cancelled):  # asked often: no calls
             raise Stopped(self)
 
     def wait(self, inbox: SimpleQueue[T], timeout: float | None = None) -> T | None:

@@ -35,17 +35,30 @@ class Work(Observable[T]):
 
     def __init__(self, mailbox: Mailbox, body: Callable[[Emit[T], CancelScope], object]) -> None:
         super().__init__()
-        self._mailbox = mailbox
+        self.mailbox = mailbox
         self._body = body
 
     def _subscribe_core(
         self, observer: abc.ObserverBase[T], scheduler: abc.SchedulerBase | None = None
     ) -> abc.DisposableBase:
-        scope = self._mailbox.scope.child()
+        return Disposable(self.start(observer.on_next, observer.on_error, observer.on_completed))
+
+    def start(
+        self,
+        on_next: Callable[[T], object],
+        on_error: Callable[[Exception], object],
+        on_completed: Callable[[], object],
+    ) -> Callable[[], None]:
+        """Subscribe; returns the dispose. The callbacks must not raise.
+
+        `subscribe` without its two nets, a trampoline and a detaching observer, which cost a run 10 us and each item
+        a call: nothing is emitted in here, nor behind the end or the dispose.
+        """
+        scope = self.mailbox.scope.child()
 
         def emit(item: T) -> None:
             scope.check()
-            observer.on_next(item)
+            on_next(item)
             scope.check()
 
         def job() -> None:
@@ -55,11 +68,11 @@ class Work(Observable[T]):
                 scope.check()
             except (Stopped, Exception) as error:
                 if not scope.is_cancelled:
-                    observer.on_error(error)  # type: ignore[arg-type]  # a stray Stopped is an error, else the run hangs
+                    on_error(error)  # type: ignore[arg-type]  # a stray Stopped is an error, else the run hangs
             else:
-                observer.on_completed()
+                on_completed()
             finally:
                 scope.detach()
 
-        self._mailbox.post(job)
-        return Disposable(scope.cancel)
+        self.mailbox.post(job)
+        return scope.cancel
