@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import dedent
 
-__all__ = ["steps_module", "waiting_module"]
+__all__ = ["pairs_module", "steps_module", "waiting_module"]
 
 
 def waiting_module(folder: Path) -> Path:
@@ -25,6 +25,23 @@ def waiting_module(folder: Path) -> Path:
             return "waited"
 
         agent = LlmAgent(name="support", model=ScriptedModel([call("wait")], repeat_last=True), tools=[wait])
+        """,
+    )
+
+
+def pairs_module(folder: Path) -> Path:
+    """An agent that calls a tool once in each run, and then answers."""
+    return _written(
+        folder,
+        """
+        from rxagent import LlmAgent
+        from rxagent.testing import ScriptedModel, call
+
+        def step() -> str:
+            "One step."
+            return "done"
+
+        agent = LlmAgent(name="support", model=ScriptedModel(*[call("step"), "Done."] * 50), tools=[step])
         """,
     )
 
