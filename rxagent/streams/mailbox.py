@@ -47,6 +47,17 @@ class Mailbox:
         """`serve` returns when it has come this far."""
         self._jobs.put(None)
 
+    def send(self, function: Callable[[Any], object], value: Any, scope: CancelScope | None = None) -> None:
+        """function(value) on the worker, after what was sent and relayed before; the sender goes on at once.
+
+        On the worker itself it is a plain call. Once the scope is cancelled the call no longer runs.
+        """
+        if threading.get_ident() == self._thread:
+            function(value)
+            return
+        scope = scope or self.scope
+        self._jobs.put(lambda: None if scope.is_cancelled else function(value))
+
     def relay(self, function: Callable[[Any], object], value: Any, scope: CancelScope | None = None) -> None:
         """function(value) on the worker; returns when it has run, so that the sender goes no faster than the log.
 

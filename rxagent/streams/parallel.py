@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar, final
+from typing import Any, Final, TypeVar, final
 
 from reactivex import Observable, abc
 from reactivex.disposable import Disposable
@@ -11,15 +11,20 @@ from reactivex.disposable import Disposable
 from .branch import Branch
 from .ledger import Ledger
 from .mailbox import Mailbox
+from .scope import CancelScope
 
 __all__ = ["Parallel"]
 
 T = TypeVar("T")
+_AHEAD: Final = 64
+"""How many partial events of a branch may be under way."""
 
 
 @final
 class Parallel(Observable[T]):
-    """Each flow in a branch of its own; an event of a branch waits until the mailbox's worker has passed it down.
+    """Each flow in a branch of its own; its branch waits with an event until the mailbox's worker has passed it down.
+
+    Partial events wait for nobody, as long as at most 64 of a branch are under way.
 
     ::
 
@@ -61,7 +66,7 @@ class Parallel(Observable[T]):
         def begin() -> None:
             for flow in self._flows:
                 Branch(self._ledger, scope, flow).subscribe(
-                    lambda item: mailbox.relay(observer.on_next, item, scope),
+                    _Way(mailbox, scope, observer.on_next).take,
                     lambda error: mailbox.post(lambda: ended(error)),
                     lambda: mailbox.post(ended),
                 )
@@ -70,3 +75,27 @@ class Parallel(Observable[T]):
 
         mailbox.post(begin)
         return Disposable(scope.cancel)
+
+
+@final
+class _Way:
+    """The way of one branch's events to the worker below. `sent` is counted by the branch, `arrived` by the worker."""
+
+    __slots__ = ("_arrived", "_mailbox", "_pass_down", "_scope", "_sent")
+
+    def __init__(self, mailbox: Mailbox, scope: CancelScope, pass_down: Callable[[Any], object]) -> None:
+        self._mailbox = mailbox
+        self._scope = scope
+        self._pass_down = pass_down
+        self._sent = 0
+        self._arrived = 0
+
+    def take(self, item: Any) -> None:
+        """An event of the branch, on its worker."""
+        self._sent += 1
+        goes_ahead = getattr(item, "partial", None) is True and self._sent - self._arrived <= _AHEAD
+        (self._mailbox.send if goes_ahead else self._mailbox.relay)(self._arrive, item, self._scope)
+
+    def _arrive(self, item: Any) -> None:
+        self._arrived += 1
+        self._pass_down(item)

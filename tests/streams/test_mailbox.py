@@ -67,6 +67,36 @@ def test_serve_does_not_end_early() -> None:
     assert ran == list(range(RACES))
 
 
+def test_send_does_not_wait() -> None:
+    """What is sent runs on the worker, in order with what is relayed; on the worker itself at once."""
+    ran: list[tuple[str, int]] = []
+
+    def note(name: str) -> None:
+        ran.append((name, threading.get_ident()))
+
+    with Host() as host:
+        gate: SimpleQueue[bool] = SimpleQueue()
+        host.mailbox.post(lambda: took(gate))
+        host.mailbox.send(note, "a")
+        host.mailbox.send(note, "b")
+        assert ran == []
+        gate.put(True)
+        host.mailbox.relay(note, "c")
+        host.run(lambda: (host.mailbox.send(note, "d"), note("e")))
+        assert ran == [(name, host.thread) for name in "abcde"]
+
+
+def test_what_was_sent_is_dropped_by_a_cancel() -> None:
+    """A call that was sent with a scope of its own no longer runs once that is cancelled."""
+    ran: list[str] = []
+    with Host() as host:
+        scope = CancelScope()
+        host.mailbox.post(scope.cancel)
+        host.mailbox.send(ran.append, "a", scope)
+        host.run(lambda: None)
+    assert ran == []
+
+
 def test_relay_runs_on_the_worker() -> None:
     """A relayed call runs on the worker and has run when relay returns; on the worker it is a plain call."""
     threads: list[int] = []

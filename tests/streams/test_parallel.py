@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
+import pytest
 import reactivex
 from reactivex import Observable
 
-from rxagent.streams import Parallel
+from rxagent.streams import CancelScope, Emit, Mailbox, Parallel, Work
 
 from .acting import Host, Play, Seen, thread_errors, took
 from .repertoire import StreamRepertoire
@@ -113,3 +115,81 @@ def test_steps_after_it() -> None:
         )
         assert Seen().of(stream).wait()[-2:] == "z|"
         assert last.threads == [host.thread]
+
+
+class Bit(NamedTuple):
+    """An event, as far as Parallel looks at it."""
+
+    name: str
+    partial: bool = True
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def telling(made: list[str], bits: Iterable[Bit]) -> Callable[[Mailbox], Observable[Bit]]:
+    """A flow that emits these, and notes before each what it is."""
+
+    def work(emit: Emit[Bit], scope: CancelScope) -> None:
+        for bit in bits:
+            made.append(bit.name)
+            emit(bit)
+
+    return lambda mailbox: Work(mailbox, work)
+
+
+def test_partial_events_go_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the worker is busy with one, 64 partial events of a branch are under way; it waits with the next."""
+    waits: SimpleQueue[str] = SimpleQueue()
+    entered: SimpleQueue[bool] = SimpleQueue()
+    gate: SimpleQueue[bool] = SimpleQueue()
+    plain = Mailbox.relay
+
+    def relay(self: Mailbox, function: Any, value: Any, scope: CancelScope | None = None) -> None:
+        if isinstance(value, Bit) and self is host.mailbox:
+            waits.put(value.name)
+        plain(self, function, value, scope)
+
+    monkeypatch.setattr(Mailbox, "relay", relay)
+
+    def bits() -> Iterator[Bit]:
+        yield Bit("0 ")
+        took(entered)
+        yield from (Bit(f"{number} ") for number in range(1, 100))
+
+    def on_next(bit: Bit) -> None:
+        if bit.name == "0 ":
+            entered.put(True)
+            took(gate)
+
+    made: list[str] = []
+    with Host() as host:
+        seen = Seen(on_next).of(Parallel(host.mailbox, host.ledger, [telling(made, bits())]))
+        assert (took(waits), len(made)) == ("65 ", 66)
+        gate.put(True)
+        assert seen.wait() == "".join(f"{number} " for number in range(100)) + "|"
+        assert seen.threads == {host.thread}
+
+
+def test_a_branch_waits_with_a_final_event_behind_partial_ones() -> None:
+    """A final event comes after the partial ones before it, and the branch goes on only when it was passed down."""
+    made: list[str] = []
+    then: list[int] = []
+    with Host() as host:
+        bits = [Bit("a"), Bit("b"), Bit("F", partial=False), Bit("c"), Bit("G", partial=False)]
+        seen = Seen(lambda bit: None if bit.partial else then.append(len(made)))
+        assert seen.of(Parallel(host.mailbox, host.ledger, [telling(made, bits)])).wait() == "abFcG|"
+    assert then == [3, 5]
+
+
+def test_what_is_under_way_at_a_dispose_is_not_delivered() -> None:
+    """Partial events that the worker has not taken when the consumer leaves never come."""
+    gate: SimpleQueue[bool] = SimpleQueue()
+    with Host() as host:
+        seen = Seen(lambda _: took(gate))
+        seen.of(Parallel(host.mailbox, host.ledger, [telling([], [Bit(name) for name in "abcdefgh"])]))
+        seen.item()
+        seen.dispose()
+        gate.put(True)
+        host.run(lambda: None)
+        assert seen.marbles == "a"
