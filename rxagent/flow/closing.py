@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from rxagent.events import Content, Event, EventActions, FunctionResponse, Part
 from rxagent.events.pairing import LoggedCall
 from rxagent.invocation import Invocation
@@ -9,7 +11,10 @@ from rxagent.invocation import Invocation
 from .sealing import ABORTED, SealStatus, seal_part
 from .tool_run import ToolRun
 
-__all__ = ["closing_events"]
+__all__ = ["ABORT_WORDS", "closing_events"]
+
+ABORT_WORDS: Final = "The run was aborted: "
+"""What stands before the reason in the error message of an abort's events."""
 
 
 def closing_events(invocation: Invocation, author: str, branch: str | None, reason: str) -> list[Event]:
@@ -76,5 +81,5 @@ def _event(invocation: Invocation, author: str | None, branch: str | None, reaso
         author=author,
         branch=branch,
         error_code=ABORTED,
-        error_message=f"The run was aborted: {reason}",
+        error_message=f"{ABORT_WORDS}{reason}",
     )

@@ -41,8 +41,8 @@ class History:
     - own words (also those of the author "model") and the user's are sent as they are; a missing role is filled in;
     - what another agent did is told as context; so is the user's answer to a call that this agent does not see;
     - a response is sent directly behind its call, a later one replaces an earlier one; an orphan is not sent;
-    - a designed pause without a response is sent with "still pending"; any other open call stays open: a run seals
-      the log before;
+    - a designed pause without a response is sent with "still pending"; any other open call, of which there is none when
+      a run has sealed the log before, with "not known", and `newly_repaired` tells of it;
     - a summary stands in the place of the events in its span, which are those before it in the log; a later summary
       that covers it takes its place. Calls that are still needed are never hidden (`still_needed`).
 
@@ -56,10 +56,12 @@ class History:
         "_branch",
         "_called",
         "_entries",
+        "_open",
         "_pairing",
         "_seen_branches",
         "_sources",
         "_spans",
+        "_told",
     )
 
     def __init__(self, agent_name: str, branch: str | None = None) -> None:
@@ -70,6 +72,8 @@ class History:
         self._spans: dict[Entry, Span] = {}  # the entries that are summaries
         self._pairing = Pairing()
         self._called: dict[LoggedCall, Entry] = {}  # the calls that this agent sees as its own
+        self._open: dict[LoggedCall, None] = {}  # those without a response that are no designed pauses
+        self._told: set[LoggedCall] = set()
         self._seen_branches: dict[str | None, bool] = {None: True, "": True}
         self._arranged: list[Content] = []  # what the first entries become, as long as nothing of them changes
         self._arranged_entries = 0
@@ -97,6 +101,12 @@ class History:
         self._arranged.extend(arranged(self._entries[self._arranged_entries :]))
         self._arranged_entries = len(self._entries)
         return list(self._arranged)
+
+    def newly_repaired(self) -> list[LoggedCall]:
+        """The calls for which `contents` makes up a response, and that this has not told before."""
+        fresh = [call for call in self._open if call not in self._told]
+        self._told.update(fresh)
+        return fresh
 
     def _arrange_anew(self) -> None:
         """Something that was arranged has changed."""
@@ -165,7 +175,8 @@ class History:
         arranged_to = self._entries[self._arranged_entries - 1].index if self._arranged_entries else -1
         if any(entry.index <= arranged_to for entry in called):
             self._arrange_anew()
-        for entry in called:
+        for call, entry in zip(answered, called, strict=True):
+            self._open.pop(call, None)
             entry.answered_by(event)
         self._entries.append(Entry(self._place(event), None, opens_turn, answers=called))
 
@@ -190,6 +201,8 @@ class History:
         self._entries.append(entry)
         for call in calls:
             self._called[call] = entry
+            if not call.long_running:
+                self._open[call] = None
 
     def _place(self, event: Event) -> int:
         """The index of the entry that is made of this event: the number of entries made before."""
@@ -220,6 +233,7 @@ class History:
         self._entries.insert(at, entry)
         self._entries = [entry for entry in self._entries if entry not in gone]
         self._called = {call: entry for call, entry in self._called.items() if entry not in gone}
+        self._open = {call: None for call in self._open if call in self._called}
 
     def _is_covered(self, entry: Entry, span: Span, needed: set[int]) -> bool:
         if entry.content is None:

@@ -21,6 +21,7 @@ from .call_ids import CallIds
 from .confirmation import question_event
 from .contents import History
 from .output import structured_answer
+from .repair import repair_event
 from .request import build_request, request_with_tools
 from .transfer import Transfer
 
@@ -97,6 +98,8 @@ class ModelTurn:
         """
         self._scope.check()
         self._request = build_request(self._agent, self._context, history)
+        if repaired := history.newly_repaired():
+            self._emit(repair_event(self._context, repaired))
         self._request.contents.extend(more)
         self._context.invocation.count_llm_call()
         yield from self._taken(asking=True)

@@ -8,6 +8,8 @@ from typing import Final, final
 from rxagent.events import Content, Event, FunctionResponse, Part
 from rxagent.events.pairing import LoggedCall
 
+from .repair import repair_part
+
 __all__ = ["STILL_PENDING", "Entry", "arranged", "current_turn", "has_gap"]
 
 STILL_PENDING: Final = {
@@ -56,7 +58,7 @@ class Entry:
 
     def reply(self) -> Content | None:
         """What is sent behind the calls: the newest response of each, in the order in which the calls were answered,
-        then "still pending" for open designed pauses. None when there is neither."""
+        then "still pending" for open designed pauses, and for other open calls that nothing is known of them."""
         if self._reply is None:
             self._reply = self._merged()
         return self._reply
@@ -65,7 +67,7 @@ class Entry:
         answered = [call for call in self.calls if call.replies]
         answered.sort(key=_first_reply)
         parts = [call.replies[-1].part for call in answered]
-        pending = [_pending(call) for call in self.calls if call.long_running and not call.replies]
+        pending = [_pending(call) for call in self.calls if not call.replies]
         if answered and not pending:
             stored = answered[-1].replies[-1].event.content  # as a rule one event holds exactly these
             if stored is not None and stored.role == "user" and _same_parts(stored.parts or (), parts):
@@ -134,4 +136,6 @@ def _same_parts(stored: Sequence[Part], parts: Sequence[Part]) -> bool:
 
 
 def _pending(call: LoggedCall) -> Part:
+    if not call.long_running:
+        return repair_part(call)
     return Part(function_response=FunctionResponse(id=call.call_id, name=call.name, response=dict(STILL_PENDING)))

@@ -12,6 +12,7 @@ from rxagent.errors import AlreadyClaimedError, SessionNotFoundError, UsageError
 from rxagent.events import Content, Event, EventActions, Part
 from rxagent.events.confirmation import read_decision
 from rxagent.flow.digest import take_digest
+from rxagent.flow.last_outcome import LAST_OUTCOME, last_outcome
 from rxagent.flow.sealing import seal_events
 from rxagent.invocation import Invocation
 from rxagent.sessions import Session
@@ -90,8 +91,11 @@ def open_session(run: Run, log: RunLog) -> Opened:
     invocation, plugins, context = run.invocation, run.invocation.plugins, run.context
     run.scope.check()
     invocation.session_or_none = _load(run)
-    invocation.digest = take_digest(run.spec.key, invocation.session.events)
-    plan = plan_of(run, invocation.digest, invocation.session.events)
+    events = invocation.session.events
+    invocation.digest = take_digest(run.spec.key, events)
+    if (before := last_outcome(events, invocation.digest.pauses(events))) is not None:
+        invocation.session.state[LAST_OUTCOME] = before
+    plan = plan_of(run, invocation.digest, events)
     invocation.id = plan.invocation_id or invocation.id
     if plan.kind == "nothing":
         return "nothing"
