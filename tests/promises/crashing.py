@@ -77,7 +77,7 @@ def dying(path: Path, last: int) -> SqliteSessionService:
             os.kill(os.getpid(), signal.SIGKILL)
         return stored
 
-    service.append_events = append_and_die  # type: ignore[method-assign, assignment]
+    service.append_events = append_and_die  # type: ignore[method-assign]
     return service
 
 
