@@ -22,6 +22,7 @@ _EPILOG: Final = """\
 examples:
   rxagent chat                                        the local model: no key, no network
   rxagent run my_agents:support "Export report 7" --db chat.db --session s1
+  rxagent resume my_agents:support --db chat.db       what it waits for, and your answer
   rxagent sessions --db chat.db                       what is stored in chat.db
 
 environment:

@@ -72,7 +72,12 @@ def nested() -> BaseAgent:
 
 def everywhere(make: Callable[[], BaseAgent], resumable: bool, message: Any = "Hi", **options: Any) -> None:
     config = ResumabilityConfig(resumable=resumable)
-    report = cancel_everywhere(lambda: Runner(app=App("app", make(), resumability_config=config)), message, **options)
+    report = cancel_everywhere(
+        lambda: Runner(app=App("app", make(), resumability_config=config)),
+        message,
+        how=("dispose", "abort"),
+        **options,
+    )
     assert len(report.points) > 10
 
 
