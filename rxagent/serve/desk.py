@@ -225,28 +225,28 @@ class Desk:
             return run.record, run.ended.is_set()
         if record.is_over:
             return record, True
-        await aio.in_thread(self._ask_elsewhere, record, reason, after)
+        await aio.in_thread(self.table(record.key.app_name).ask_to_stop, StopNote(run_id, reason, after))
         deadline = asyncio.get_running_loop().time() + wait
         while not record.is_over and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(_ASK)
             record = await self.find(run_id)
         return record, record.is_over
 
-    def _ask_elsewhere(self, record: RunRecord, reason: str, after: StopDepth) -> None:
-        """The store tells the run that has the turn; a run in line, and a stop that is not for now, need a note."""
-        service = self.service(record.key.app_name)
-        if after == "now" and settle(service.request_stop(record.key, record.run_id, reason), CancelScope()):
-            return
-        self.table(record.key.app_name).ask_to_stop(StopNote(record.run_id, reason, after))
-
     async def _interrupt(self, key: SessionKey) -> None:
-        """Stop the runs of the session, those in line, too; the new one comes behind them."""
-        table = self.table(key.app_name)
-        for record in await aio.in_thread(table.living, key):
+        """Stop the runs of the session, those in line, too; the new one comes behind them.
+
+        A run that no server started, but a shell on the same file, is asked by the store.
+        """
+        table, reason = self.table(key.app_name), "interrupted"
+        living = await aio.in_thread(table.living, key)
+        for record in living:
             if (run := self.live.get(record.run_id)) is not None:
-                run.abort("interrupted")
+                run.abort(reason)
             else:
-                await aio.in_thread(self._ask_elsewhere, record, "interrupted", "now")
+                await aio.in_thread(table.ask_to_stop, StopNote(record.run_id, reason, "now"))
+        if not living:
+            service = self.service(key.app_name)
+            await aio.in_thread(lambda: settle(service.request_stop(key, None, reason), CancelScope()))
 
     async def _watch_notes(self) -> None:
         """Look for stops that came to other processes, as long as there are runs."""

@@ -126,6 +126,22 @@ def test_who_comes_in_the_middle_of_a_text_sees_it_whole() -> None:
         assert [(frame.id, frame.text) for frame in rest] == [("2", "".join(2 * words) + "end.")]
 
 
+def test_a_text_that_is_too_long_to_be_kept_is_not_begun_in_its_middle() -> None:
+    """Who comes late to half a megabyte of partial events gets none of them, and the whole at its end."""
+    gates = [threading.Event() for _ in range(2)]
+    words = ["x" * 3000] * 100
+    turn: list[Item] = [*words, gate(gates[0]), *words, gate(gates[1])]
+    with served(LlmAgent(name="support", model=ScriptedModel(turn))) as server:
+        server.create()
+        with server.start(streaming=True) as one:
+            read(one, 100)
+            gates[0].set()
+            read(one, 100)
+            with again(server, one.run_id) as two:
+                gates[1].set()
+                assert [(frame.id, len(frame.text)) for frame in two.events()] == [("2", 600_000)]
+
+
 def test_a_run_is_read_by_another_server_on_the_file(tmp_path: Path, steps: Steps) -> None:
     """Its stored events, as they come, and its end; the runs of both are listed by either."""
     path = tmp_path / "chat.db"

@@ -178,6 +178,18 @@ def test_a_busy_session_is_interrupted_when_asked_to(busy: Served, begun: thread
             busy.ask("POST", f"/runs/{third.run_id}/abort")
 
 
+def test_a_run_that_no_server_started_is_interrupted_too(busy: Served, begun: threading.Semaphore) -> None:
+    """One of the program itself, or of a shell on the same file, ends as interrupted; the new one follows."""
+    own = busy.runner.start("me", "s1", "First")
+    assert begun.acquire(timeout=5)
+    with busy.start("Second", busy="interrupt") as second:
+        outcome = own.wait(5)
+        assert outcome is not None
+        assert (outcome.kind, outcome.reason) == ("aborted", "interrupted")
+        assert begun.acquire(timeout=5)
+        busy.ask("POST", f"/runs/{second.run_id}/abort")
+
+
 def test_runs_are_listed_by_what_is_asked(busy: Served, begun: threading.Semaphore) -> None:
     """GET /runs gives the latest first and takes user, session, state and limit."""
     busy.create("s2", "you")
