@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -11,6 +12,12 @@ from rxagent.testing.leaks import no_leaks
 pytest_plugins = ["pytester", "tests.promises.plugin"]
 
 _failed = pytest.StashKey[bool]()
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach the processes that tests start: behind a shell's `&` it is ignored, and children inherit that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
