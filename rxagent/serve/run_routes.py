@@ -19,7 +19,7 @@ from .emitted import EmittedEvents
 from .event_stream import EventStreamResponse, gone
 from .faults import status_of
 from .run_order import read_order
-from .run_record import RunRecord
+from .run_record import RecordState, RunRecord
 from .run_table import RunFilter
 from .session_routes import json_response
 from .wire_json import event_json
@@ -89,10 +89,14 @@ class RunRoutes:
         limit = query.get("limit", "100")
         if not limit.isdecimal():
             raise HTTPException(422, "limit is no number")
-        wanted = RunFilter(query.get("app"), query.get("user"), query.get("session"))
-        found = [self._as_json(one) for one in await self._desk.runs(wanted, min(int(limit), _MOST))]
         state = query.get("state")
-        return json_response([one for one in found if state in (None, one["state"])])
+        if state not in (None, *get_args(RecordState)):
+            raise HTTPException(422, f"state is none of {', '.join(get_args(RecordState))}")
+        unended = state in ("waiting", "running", "stopping")
+        wanted = RunFilter(query.get("app"), query.get("user"), query.get("session"), unended)
+        most = _MOST if state is not None else min(int(limit), _MOST)
+        found = [self._as_json(one) for one in await self._desk.runs(wanted, most)]
+        return json_response([one for one in found if state in (None, one["state"])][: int(limit)])
 
     async def one(self, request: Request) -> Response:
         """GET /runs/R"""

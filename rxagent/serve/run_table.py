@@ -18,11 +18,12 @@ KEPT: Final = 10_000
 
 
 class RunFilter(NamedTuple):
-    """Which runs are wanted; None: whatever it is."""
+    """Which runs are wanted; None: whatever it is. unended: only those of which no end was written."""
 
     app_name: str | None = None
     user_id: str | None = None
     session_id: str | None = None
+    unended: bool = False
 
 
 class StopNote(NamedTuple):

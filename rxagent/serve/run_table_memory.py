@@ -81,7 +81,8 @@ class MemoryRunTable(RunTable):
             rows = [
                 row
                 for row in self._rows.values()
-                if all(want in (None, has) for want, has in zip(wanted, row.key, strict=True))
+                if all(want in (None, has) for want, has in zip(wanted[:3], row.key, strict=True))
+                and not (wanted.unended and row.ended_at is not None)
             ]
         return sorted(rows, key=lambda row: row.started_at, reverse=True)[:limit]
 

@@ -116,8 +116,10 @@ class SqliteRunTable(RunTable):
 
     def runs(self, wanted: RunFilter, limit: int) -> list[RunRecord]:
         """Runs, the latest first."""
-        asked = [(name, value) for name, value in zip(("app", "user", "session"), wanted, strict=True) if value]
-        where = " AND ".join(["run_id IS NOT NULL", *(f"{name} = ?" for name, _ in asked)])
+        names = ("app", "user", "session")
+        asked = [(name, value) for name, value in zip(names, wanted[:3], strict=True) if value is not None]
+        fixed = ["run_id IS NOT NULL", *(["ended IS NULL"] if wanted.unended else [])]
+        where = " AND ".join([*fixed, *(f"{name} = ?" for name, _ in asked)])
         values = (*(value for _, value in asked), limit)
         return self._file.read(lambda db: _records(db, f"{where} ORDER BY ticket DESC LIMIT ?", values))
 

@@ -201,7 +201,8 @@ def test_runs_are_listed_by_what_is_asked(busy: Served, begun: threading.Semapho
         assert [run["runId"] for run in busy.get("/runs?limit=1")] == [two.run_id]
         busy.ask("POST", f"/runs/{one.run_id}/abort")
         assert [run["runId"] for run in busy.get("/runs?state=running")] == [two.run_id]
-        assert busy.ask("GET", "/runs?limit=x").status == 422
+        assert [run["runId"] for run in busy.get("/runs?state=ended&limit=1")] == [one.run_id]
+        assert busy.ask("GET", "/runs?limit=x").status == busy.ask("GET", "/runs?state=x").status == 422
         busy.ask("POST", f"/runs/{two.run_id}/abort")
 
 

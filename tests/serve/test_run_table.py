@@ -44,6 +44,7 @@ def test_a_run_is_found_from_its_start_to_long_after_its_end(table: RunTable) ->
     assert (ended.state, ended.outcome, table.find("e-1"), table.living(KEY)) == ("ended", ENDED, ended, [])
     assert [run.run_id for run in table.runs(RunFilter(), 10)] == ["e-2", "e-1"]
     assert [run.run_id for run in table.runs(RunFilter(session_id="s1"), 10)] == ["e-1"]
+    assert [run.run_id for run in table.runs(RunFilter(unended=True), 10)] == ["e-2"]
     assert len(table.runs(RunFilter(), 1)) == 1
     assert (table.find("none"), table.end("none", ENDED, 7)) == (None, None)
 
