@@ -15,7 +15,7 @@ _failed = pytest.StashKey[bool]()
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C reach the processes that tests start: behind a shell's `&` it is ignored, and children inherit that."""
+    """Let Ctrl-C reach the processes that tests start: behind a shell's `&` it is ignored, which children inherit."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
