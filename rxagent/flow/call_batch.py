@@ -108,7 +108,7 @@ class CallBatch:
             author=context.agent.name,
             branch=context.branch,
             content=Content(role="user", parts=tuple(part for _, part in parts)),
-            actions=EventActions.merged(run.context.actions for run, _ in parts),
+            actions=_merged([run.context.actions for run, _ in parts]),
         )
 
     def _take_arrived(self) -> None:
@@ -131,3 +131,7 @@ class CallBatch:
             return Work(mailbox, body)
 
         return Branch(self._context.ledger, self._context.scope, flow)
+
+
+def _merged(actions: Sequence[EventActions]) -> EventActions:
+    return actions[0].copied() if len(actions) == 1 else EventActions.merged(actions)

@@ -44,6 +44,8 @@ def _shaped(agent: AskingAgent) -> LlmRequest:
 
 def _add_tools(agent: AskingAgent, context: InvocationContext, request: LlmRequest) -> None:
     offer_transfer(request, agent.transfer_targets)
+    if not agent.tools:
+        return
     tool_context = ToolContext(context, "")
     for tool in agent.tools:
         tool.process_llm_request(tool_context, request)

@@ -9,7 +9,6 @@ end       the last work out, or the grace: on_run_end, the turn, the terminal ev
 from __future__ import annotations
 
 import contextvars
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Literal, final
@@ -23,6 +22,7 @@ from rxagent.flow.compaction import compact_after_run
 from rxagent.flow.digest import give_back_digest
 from rxagent.invocation import Invocation, InvocationContext, Outcome, OutcomeKind, StopDepth
 from rxagent.streams import CancelScope, Ledger, Mailbox, Outlet, Stopped, Work, aio, drop, guarded
+from rxagent.streams.gate import Gate
 from rxagent.streams.iteration import Door, current_door
 from rxagent.streams.timer import timer
 from rxagent.streams.workers import workers
@@ -72,7 +72,7 @@ class Run:
             on_rest=self.abort,
         )
         self.context = InvocationContext(self.invocation, spec.runner.agent, self.mailbox)
-        self.ended = threading.Event()
+        self.ended = Gate()
         self.hooks_are_due = False  # plugins hear of errors once the message was accepted
         self._agent_is_done = False
         self._fate = Fate()

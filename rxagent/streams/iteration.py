@@ -106,10 +106,11 @@ class Door:
 
     def leave_with(self, owner: object) -> None:
         """Dispose the run when `owner` is dropped. Nothing that the run refers to may refer to `owner`."""
-        weakref.finalize(owner, self._abandon).atexit = False
+        weakref.finalize(owner, self.abandon).atexit = False
         _reaper.start()
 
-    def _abandon(self) -> None:  # a finalizer: perhaps inside anybody's lock
+    def abandon(self) -> None:
+        """Who takes the items was dropped. In a finalizer: perhaps inside anybody's lock."""
         self._is_abandoned = True
         if not self.scope.is_cancelled:
             _reaper.dropped.put(self.scope)
@@ -223,7 +224,10 @@ class Iteration(Generic[T]):
         self._state = "new"  # new -> open -> closed
         self._door = Door(blocks=True)
         self._door.wake = partial(self._items.put, None)
-        self._door.leave_with(self)
+        _reaper.start()
+
+    def __del__(self) -> None:
+        self._door.abandon()
 
     def __iter__(self) -> Iteration[T]:
         return self

@@ -58,10 +58,12 @@ class CancelScope:
     @property
     def is_cancelled(self) -> bool:
         """True from the first `cancel` on, for good."""
-        if self._reasons:
-            return True
-        parent = self._parent
-        return parent is not None and parent.is_cancelled
+        scope: CancelScope | None = self
+        while scope is not None:
+            if scope._reasons:
+                return True
+            scope = scope._parent
+        return False
 
     def cancel(self, reason: str = "disposed") -> None:
         """Set the flag and run the callbacks, the newest first. A later call changes nothing.
@@ -110,8 +112,11 @@ class CancelScope:
 
     def check(self) -> None:
         """Raise Stopped when cancelled."""
-        if self._reasons or ((parent := self._parent) is not None and parent.is_cancelled):  # asked often: no calls
-            raise Stopped(self)
+        scope: CancelScope | None = self
+        while scope is not None:  # as in `is_cancelled`, without a call: this is asked several times per event
+            if scope._reasons:
+                raise Stopped(self)
+            scope = scope._parent
 
     def wait(self, inbox: SimpleQueue[T], timeout: float | None = None) -> T | None:
         """`inbox.get()` that a cancel leaves by Stopped. None when `timeout` (seconds) is over.
