@@ -49,12 +49,12 @@ def test_a_failing_target_fails_the_run() -> None:
 
 def test_a_chain_is_flat() -> None:
     """More hand-overs in a row than a stack of frames would bear need no deep stack."""
-    agent = LlmAgent(name="a299", model=ScriptedModel("done"))
-    for number in reversed(range(299)):
+    agent = LlmAgent(name="a399", model=ScriptedModel("done"))
+    for number in reversed(range(399)):
         agent = handing(f"a{number}", agent.name, sub_agents=[agent])
     with Runner(agent) as runner:
         events = list(runner.run("me", "s", "go"))
-    assert (events[-1].author, events[-1].text) == ("a299", "done")
+    assert (events[-1].author, events[-1].text) == ("a399", "done")
 
 
 def test_an_unknown_name_names_the_known_ones() -> None:
