@@ -34,6 +34,7 @@ __all__ = ["Desk"]
 
 _NO_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 _LOOK: Final = 0.2  # seconds between two looks for stops that came to another process
+_TOUCH: Final = 2.0  # seconds between two signs of life
 _ASK: Final = 0.05  # seconds between two looks whether a run of another process has ended
 _GRACE: Final = RunConfig.model_fields["cancel_grace_period"].default  # seconds; of each run that is started here
 _LONGER: Final = 2.0  # seconds that an answer to a stop may take beyond the grace
@@ -249,10 +250,15 @@ class Desk:
             await aio.in_thread(lambda: settle(service.request_stop(key, None, reason), CancelScope()))
 
     async def _watch_notes(self) -> None:
-        """Look for stops that came to other processes, as long as there are runs."""
+        """Look for stops that came to other processes, and give signs of life, as long as there are runs."""
+        touched = 0.0
         while self.live:
             try:
+                is_due = time.monotonic() > touched + _TOUCH
+                touched = time.monotonic() if is_due else touched
                 for table in self._tables.values():
+                    if is_due:
+                        await aio.in_thread(table.touch)
                     for run_id, reason, after in await aio.in_thread(table.stop_notes):
                         if (run := self.live.get(run_id)) is not None:
                             run.abort(reason, after)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from rxagent.sessions import Owner, SessionKey, is_gone
+from rxagent.sessions import LEASE, Owner, SessionKey, is_gone
 
 __all__ = ["LOST", "RecordState", "RunRecord"]
 
@@ -19,7 +21,8 @@ class RunRecord(NamedTuple):
     """A run that a server started. Times are seconds since 1970; outcome: its JSON, once the run has ended.
 
     invocation_id: of the events; another one than the run's id when it resumes an earlier run's invocation. first_seq,
-    last_seq: the numbers of its first and last stored event, as far as they matter to tell it from other runs.
+    last_seq: the numbers of its first and last stored event, as far as they matter to tell it from other runs. seen_at:
+    the last sign of life of its process, for those who cannot look at that.
     """
 
     run_id: str
@@ -31,13 +34,17 @@ class RunRecord(NamedTuple):
     invocation_id: str = ""
     first_seq: int = 0
     last_seq: int | None = None
+    seen_at: float = math.inf
 
     @property
     def state(self) -> RecordState:
         """As another process sees it: running, ended, or lost."""
         if self.ended_at is not None:
             return "ended"
-        return "lost" if is_gone(self.owner) else "running"
+        is_lost = is_gone(self.owner)
+        if is_lost is None:  # in another container, or before the machine started anew
+            is_lost = time.time() > self.seen_at + LEASE
+        return "lost" if is_lost else "running"
 
     @property
     def is_over(self) -> bool:

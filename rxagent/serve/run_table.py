@@ -82,6 +82,10 @@ class RunTable(ABC):
     def stop_notes(self) -> list[StopNote]:
         """What was left for living runs of this process; again and again until they have ended."""
 
+    @abstractmethod
+    def touch(self) -> None:
+        """A sign of life for the runs of this process; due every few seconds."""
+
     def close(self) -> None:
         """Free what the table holds. The default holds nothing."""
         return

@@ -97,6 +97,9 @@ class MemoryRunTable(RunTable):
     def ask_to_stop(self, note: StopNote) -> None:
         """Nobody else could have the run."""
 
+    def touch(self) -> None:
+        """Nobody else could ask."""
+
     def stop_notes(self) -> list[StopNote]:
         """None, ever."""
         return []

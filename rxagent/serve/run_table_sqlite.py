@@ -21,7 +21,7 @@ _TABLE: Final = (
     """CREATE TABLE IF NOT EXISTS served_runs (
         ticket INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT UNIQUE, invocation TEXT, first INTEGER, last INTEGER,
         app TEXT NOT NULL, user TEXT NOT NULL, session TEXT NOT NULL,
-        began REAL NOT NULL, ended REAL, outcome TEXT, stop TEXT, depth TEXT,
+        began REAL NOT NULL, seen REAL NOT NULL, ended REAL, outcome TEXT, stop TEXT, depth TEXT,
         instance TEXT NOT NULL, boot_id TEXT NOT NULL, pid_namespace TEXT NOT NULL, pid INTEGER NOT NULL,
         started INTEGER NOT NULL)""",
     # Few rows live at a time: finding them must not cost what the ended ones are many.
@@ -29,8 +29,9 @@ _TABLE: Final = (
 )
 _COLUMNS: Final = (
     "run_id, app, user, session, instance, boot_id, pid_namespace, pid, started, began, ended, outcome,"
-    " invocation, first, last"
+    " invocation, first, last, seen"
 )
+_OWN: Final = "boot_id = ? AND pid_namespace = ? AND pid = ? AND started = ?"
 
 
 @final
@@ -58,10 +59,12 @@ class SqliteRunTable(RunTable):
                     f"session {key.session_id!r} has the run {holder[0].run_id or '(starting)'}; "
                     "wait for its end, or interrupt it"
                 )
+            now = time.time()
             cursor = db.execute(
-                "INSERT INTO served_runs (app, user, session, began, instance, boot_id, pid_namespace, pid, started)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (*key, time.time(), *self._owner),
+                "INSERT INTO served_runs"
+                " (app, user, session, began, seen, instance, boot_id, pid_namespace, pid, started)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*key, now, now, *self._owner),
             )
             assert cursor.lastrowid is not None
             return cursor.lastrowid
@@ -146,10 +149,18 @@ class SqliteRunTable(RunTable):
                 StopNote(*row)
                 for row in db.execute(
                     "SELECT run_id, stop, depth FROM served_runs WHERE ended IS NULL AND stop IS NOT NULL"
-                    " AND run_id IS NOT NULL AND boot_id = ? AND pid_namespace = ? AND pid = ? AND started = ?",
+                    f" AND run_id IS NOT NULL AND {_OWN}",
                     owner[1:],
                 )
             ]
+        )
+
+    def touch(self) -> None:
+        """Write the time into the rows of this process."""
+        values = (time.time(), *self._owner[1:])
+        self._file.write(
+            lambda db: db.execute(f"UPDATE served_runs SET seen = ? WHERE ended IS NULL AND {_OWN}", values),
+            synced=False,
         )
 
     def close(self) -> None:
@@ -185,6 +196,7 @@ def _records(db: sqlite3.Connection, where: str, values: Sequence[object]) -> li
             row[12] or "",
             row[13] or 0,
             row[14],
+            row[15],
         )
         for row in rows
     ]

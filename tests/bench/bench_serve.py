@@ -3,7 +3,8 @@
     python tests/bench/bench_serve.py [disconnects]
 
 Prints JSON. disconnect_to_stopped: from the client's shutdown of its socket to the moment when the model's server saw
-its connection go; every other run is silent, no byte of it was ever written. health_while_blocked: GET /health while
+its connection go; every other run is silent, no byte of it was ever written. sleep_of_1_ms_took_longer_by: what a busy
+machine adds to one wait, at the same time; there are about four in a row. health_while_blocked: GET /health while
 ten blocking tools run. streams_*: 200 readers at once, 1,000 partial events each. absent_reader: how far the server's
 memory grows while a run emits 10,000 events of a kilobyte to a reader that does not read, beyond the same run with a
 reader that does. killed: events that a reader had seen before a kill -9 and that were missing after the restart.
@@ -51,6 +52,7 @@ def request(session: str, **more: Any) -> dict[str, Any]:
 def disconnects(count: int, folder: Path) -> dict[str, Any]:
     """Clients that go, one after the other."""
     slow = [piece for _ in range(200) for piece in ("word ", pause(0.01))]
+    noise: list[float] = []
     delays: dict[str, list[float]] = {"silent": [], "streaming": []}
     turns: Iterator[TurnLike] = itertools.cycle(([stall()], [*slow, stall()]))
     with ChatServer(lambda _: next(turns)) as model:
@@ -61,6 +63,9 @@ def disconnects(count: int, folder: Path) -> dict[str, Any]:
                 stream = server.open("POST", "/run_sse", request(f"s{number}", streaming=True))
                 received = model.wait_requests(number)[-1]
                 time.sleep(random.uniform(0.01, 0.04))
+                began = time.perf_counter()
+                time.sleep(0.001)
+                noise.append((time.perf_counter() - began - 0.001) * 1e3)
                 gone = stream.drop()
                 seen = eventually(lambda received=received: received.gone_at)  # type: ignore[misc]
                 delays["silent" if number % 2 else "streaming"].append((seen - gone) * 1e3)
@@ -69,6 +74,7 @@ def disconnects(count: int, folder: Path) -> dict[str, Any]:
     return {
         "disconnect_to_stopped": figures(delays["silent"] + delays["streaming"], "ms"),
         "disconnect_to_stopped_silent": figures(delays["silent"], "ms"),
+        "sleep_of_1_ms_took_longer_by": figures(noise, "ms"),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from rxagent.serve.run_record import LOST
 from rxagent.serve.run_table import RunFilter, RunTable, StopNote
 from rxagent.serve.run_table_memory import MemoryRunTable
 from rxagent.serve.run_table_sqlite import SqliteRunTable
-from rxagent.sessions import Owner, SessionKey, current_owner
+from rxagent.sessions import LEASE, Owner, SessionKey, current_owner
 
 KEY = SessionKey("app", "me", "s1")
 OTHER = SessionKey("app", "me", "s2")
@@ -75,6 +76,24 @@ def test_a_note_reaches_the_process_that_has_the_run(tmp_path: Path) -> None:
     assert one.stop_notes() == []
     for table in (one, two, service):
         table.close()
+
+
+def test_a_process_that_cannot_be_looked_at_is_judged_by_its_signs_of_life(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One in another container: its runs live while it touches them, and some seconds longer."""
+    service = SqliteSessionService(tmp_path / "chat.db")
+    table = SqliteRunTable(service.path)
+    table._owner = current_owner("serve")._replace(pid_namespace="elsewhere")
+    table.enter(table.reserve(KEY), "e-1")
+    now = time.time()
+    assert [run.state for run in table.living(KEY)] == ["running"]
+    monkeypatch.setattr(time, "time", lambda: now + 2 * LEASE)
+    assert table.living(KEY) == []
+    table.touch()
+    assert [run.state for run in table.living(KEY)] == ["running"]
+    for one in (table, service):
+        one.close()
 
 
 def test_runs_of_a_process_that_is_gone_are_lost(tmp_path: Path) -> None:
