@@ -29,7 +29,7 @@ class ParallelAgent(BaseAgent):
         papers   ----c-----d|
         agent    --a-c---b-d|
 
-    Siblings do not see each other's events. An event is passed on when it is stored; only then its sub-agent goes on.
+    Siblings do not see each other's events. A sub-agent goes on when its event is stored; partial ones do not wait.
     The first error stops the siblings, and so does an escalation by a direct sub-agent (ADK Java 1.11).
     scheduler: "workers", or "caller": one after another on the run's worker, still each on a branch of its own.
     """

@@ -189,11 +189,9 @@ def test_calls_that_are_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_log_that_is_not_sealed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A next message whose request has a call without a response is found."""
+    """A call that stays open behind the next message is found."""
     monkeypatch.setattr("rxagent.flow.digest.SessionDigest.calls_to_seal", lambda *_: [])
-    text = faults(lambda service: Runner(one_step(), session_service=service))
-    assert "the next message: a request: the request has 1 calls of plain" in text
-    assert "the next message: still open:" in text
+    assert "the next message: still open:" in faults(lambda service: Runner(one_step(), session_service=service))
 
 
 def test_a_next_message_without_an_answer() -> None:
