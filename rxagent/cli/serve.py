@@ -69,6 +69,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 
         raise UsageError(f'{error.name} is missing; pip install "rxagent[serve]"') from error
     from rxagent.serve import ServeSettings, create_app
+    from rxagent.serve.page_routes import PAGE_PATHS, page_routes
 
     from .open_runner import open_runner
     from .screen import open_screen
@@ -82,11 +83,12 @@ def _serve(arguments: argparse.Namespace) -> int:
         cors=tuple(arguments.cors),
         hosts=LOOPBACK if is_local else None,
         max_body=int(arguments.max_body * (1 << 20)),
+        public=PAGE_PATHS,
     )
     raise_file_limit()
     with open_runner(arguments) as runner:
         runner.auto_create_session = False  # as ADK's server: a session that was deleted is not made again by a run
-        app = create_app(runner, settings=settings)
+        app = create_app(runner, settings=settings, more=(page_routes,))
 
         def say(host: str, port: int) -> None:
             place = f"[{host}]" if ":" in host else host
