@@ -90,6 +90,7 @@ class Run:
         door.before_wait = self.refuse_self_wait
         self._take_backs.append(door.scope.on_cancel(self.dispose))
         self.scope.on_cancel(door.let_go)
+        self.scope.on_cancel(self.ledger.strays.cancel)
 
     # -- starting ------------------------------------------------------------------------------------------------------
 
@@ -233,6 +234,7 @@ class Run:
         kind: OutcomeKind = "paused" if self.invocation.pauses() else "completed"
         reason = "end_invocation" if self.context.end_invocation else None
         if self._decide(kind, reason):
+            self.ledger.strays.cancel("the run has ended")
             if self.ledger.count > 1:  # cancelled work that is slow to leave
                 self._start_grace(self.spec.run_config.cancel_grace_period)
             self.mailbox.end()
@@ -297,11 +299,10 @@ class Run:
 
     def _tail(self) -> None:
         """The end of an aborted run, on a worker of its own: the old one may be stuck in a tool or in its consumer."""
-        began, outcome = time.monotonic(), self._fate.outcome
-        reason = outcome.reason or "" if outcome is not None else ""
+        began = time.monotonic()
         self._start_grace(self.spec.run_config.cancel_grace_period + STORING)  # a store that hangs holds no end
         try:
-            write_tail(self, self._log, reason, lambda: not self._unended.is_taken)
+            write_tail(self, self._log, lambda: not self._unended.is_taken)
             self._outlet.drain()
         except Exception as error:  # the log takes nothing more: the next run seals what is open
             drop(error, "the tail of an aborted run")
@@ -365,7 +366,8 @@ class Run:
             guarded("on_run_error_callback", plugins.each, "on_run_error_callback", scope, self.context, outcome.error)
         plugins.each_guarded("on_run_end", scope, self.context, outcome)
         guarded("report", report, self.invocation, outcome)
-        self._keep_digest()
+        if not self.ledger.count:  # else work that is out may still use it
+            give_back_digest(self.spec.key, self.invocation)
         guarded("close_run", self._store_turn.give_back)
         self.line.leave(self)  # before the end is told: the consumer may start, and wait for, the next turn there
         self.spec.runner.forget(self)
@@ -389,12 +391,6 @@ class Run:
         """Take back what could still reach the run: deadlines, signals, the door."""
         for take_back in self._take_backs:
             take_back()
-
-    def _keep_digest(self) -> None:
-        """For the next run of the session, unless work of this one, which may still use it, is out."""
-        digest = getattr(self.invocation, "digest", None)
-        if digest is not None and not self.ledger.count:
-            give_back_digest(self.spec.key, digest)
 
     def __repr__(self) -> str:
         return f"<Run {self.invocation.id}: {self.outcome or self.state}>"

@@ -38,9 +38,10 @@ def attach_stops(run: Run, context: contextvars.Context) -> list[Callable[[], ob
     return take_backs
 
 
-def write_tail(run: Run, log: RunLog, reason: str, may_append: Callable[[], bool]) -> None:
+def write_tail(run: Run, log: RunLog, may_append: Callable[[], bool]) -> None:
     """Wait for the calls that run, at most the grace, then store and queue what ends the run's part of the log."""
-    invocation, context = run.invocation, run.context
+    invocation, context, outcome = run.invocation, run.context, run.outcome
+    reason = outcome.reason or "" if outcome is not None else ""
     invocation.calls.wait(run.spec.run_config.cancel_grace_period)
     if log.epoch is None or not run.opening.is_over:
         return  # it never had its turn, or has not come as far as storing its message

@@ -1,4 +1,4 @@
-"""asyncio, and the one place of rxagent that touches it: loops, tasks, cancelling them, and waiting on them.
+"""asyncio, and the place of rxagent that touches it (strays.py belongs to it): loops, tasks, cancelling, waiting.
 
 Coroutines of a run (tools, callbacks, services) run on the event loop that was running when the run was subscribed,
 else on one background loop of the process. While a blocking wait of ours occupies a loop's thread, coroutines go to
@@ -27,6 +27,7 @@ from .dropped import as_raised
 from .ledger import Ledger, current_ledger
 from .scope import CancelScope
 from .single import Single, SingleEmitter
+from .strays import owns_strays
 
 __all__ = [
     "Loop",
@@ -283,12 +284,13 @@ def single_of_coroutine(
     """A coroutine as a Single: each subscription makes and runs one.
 
     ended: called on its loop when it has ended, or was cancelled before its first step; also after a dispose.
+    Tasks that it starts and leaves are the run's (strays.py): they are cancelled when the run ends.
 
     Disposal: cancels the task. Errors: the coroutine's; a cancel by somebody else is a RuntimeError.
     Threads: the loop of the run that subscribes, else the background loop; it counts as the run's work until its
     task has ended.
     """
-    return _single(make, None, ended=ended)
+    return _single(owns_strays(make), None, ended=ended)
 
 
 def single_of_awaitable(value: Awaitable[T]) -> Single[T]:

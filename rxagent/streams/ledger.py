@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import final
 
+from .scope import CancelScope
 from .workers import workers
 
 __all__ = ["Ledger", "current_ledger"]
@@ -20,11 +21,11 @@ class Ledger:
     """Counts work: a run's worker, its branches, its coroutine tasks, its tail.
 
     on_empty runs once, when the last work has left, though on_empty itself may do more of it; it starts with one work
-    entered, that of the opener.
+    entered, that of the opener. `strays` stops tasks that tools have started and left.
     Threads: any. on_empty runs on the thread that leaves last, or aside of it when that runs an event loop.
     """
 
-    __slots__ = ("_aside", "_count", "_is_told", "_lock", "_on_empty")
+    __slots__ = ("_aside", "_count", "_is_told", "_lock", "_on_empty", "strays")
 
     def __init__(self, on_empty: Callable[[], object], aside: Callable[[Callable[[], object]], object]) -> None:
         self._on_empty = on_empty
@@ -32,6 +33,7 @@ class Ledger:
         self._count = 1
         self._is_told = False
         self._lock = threading.Lock()
+        self.strays = CancelScope()
 
     @property
     def count(self) -> int:
