@@ -24,6 +24,7 @@ __all__ = [
     "LlmCallsLimitExceededError",
     "LocalModelError",
     "ModelAnswerError",
+    "ModelAnswerTooLargeError",
     "ModelConnectError",
     "ModelConnectTimeoutError",
     "ModelEmptyAnswerError",
@@ -204,6 +205,18 @@ class ModelTotalTimeoutError(ModelTimeoutError):
 
 class ModelProtocolError(ModelError):
     """Raised when the server's answer is not what the chat-completions protocol says."""
+
+
+class ModelAnswerTooLargeError(ModelProtocolError):
+    """Raised when the server sends more than a limit of the answer allows.
+
+    limit: which one (`line`, `event`, `body`, `answer`, the fields of WireLimits). most: the limit in bytes.
+    """
+
+    def __init__(self, message: str, *, limit: str, most: int) -> None:
+        super().__init__(message)
+        self.limit = limit
+        self.most = most
 
 
 class ModelStreamTruncatedError(ModelProtocolError):

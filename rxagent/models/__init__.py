@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .local import LocalModel
     from .profiles import Profile, profile_named
     from .registry import LlmRegistry
+    from .wire_limits import WireLimits
 
 __all__ = [
     "BaseLlm",
@@ -27,6 +28,7 @@ __all__ = [
     "LocalModel",
     "Profile",
     "Timeouts",
+    "WireLimits",
     "profile_named",
 ]
 
@@ -36,6 +38,7 @@ _LATER: Final = {
     "LocalModel": ".local",
     "Profile": ".profiles",
     "Timeouts": ".limits",
+    "WireLimits": ".wire_limits",
     "profile_named": ".profiles",
 }
 

@@ -29,6 +29,7 @@ from .request import LlmRequest
 from .response import LlmResponse
 from .transport import Reply, Transport
 from .wire_body import BodyReader
+from .wire_limits import WireLimits
 from .wire_request import request_json
 
 __all__ = ["ChatCompletions"]
@@ -45,8 +46,9 @@ class ChatCompletions(BaseLlm):
     base_url: where `/chat/completions` is to be appended, usually ending in `/v1`; without it RXAGENT_BASE_URL, then
     OPENAI_BASE_URL of the environment. api_key: sent as a bearer token; without it RXAGENT_API_KEY, then
     OPENAI_API_KEY; a local server needs none. headers: more headers, these win.
-    timeouts: see `Timeouts`. retries: how often a call is tried again when the connection fails or the server answers
-    408, 409, 429 or 5xx, as long as this call has emitted nothing.
+    timeouts: see `Timeouts`. limits: how large an answer may be, see `WireLimits`.
+    retries: how often a call is tried again when the connection fails or the server answers 408, 409, 429 or 5xx, as
+    long as this call has emitted nothing.
     profile: what the server wants otherwise than others do: a Profile, or the name of a known one; without it the one
     that address and model tell.
     pool_size: connections kept for the next call; choose it as large as the runs that are under way at once.
@@ -63,6 +65,7 @@ class ChatCompletions(BaseLlm):
         *,
         headers: Mapping[str, str] | None = None,
         timeouts: Timeouts | None = None,
+        limits: WireLimits | None = None,
         retries: int = 2,
         profile: Profile | str | None = None,
         pool_size: int = 64,
@@ -81,6 +84,7 @@ class ChatCompletions(BaseLlm):
         self.profile = profile or profile_for(base_url, model)
         self._address = Address(base_url, api_key, headers or {}, key_header=self.profile.key_header)
         self._timeouts = timeouts or Timeouts()
+        self._wire_limits = limits or WireLimits()
         self._retries = retries
         self._transport = Transport(pool_size=pool_size, verify=verify, proxies=proxies)
 
@@ -139,7 +143,7 @@ class ChatCompletions(BaseLlm):
             if not 200 <= reply.status < 300:
                 error = http_error(reply.status, reply.headers, _error_text(reply), self._address, self.model)
                 raise refusal(error, body)
-            reader = BodyReader(self._address.shown)
+            reader = BodyReader(self._address.shown, self._wire_limits)
             for response in _partials(reply, reader):
                 if stream:
                     yield response

@@ -155,13 +155,13 @@ class Asker:
                 break
         exchange.is_stream = bool(exchange.chunks)
         if not exchange.is_stream:
-            _keep(exchange, body.decode("utf-8", "replace"))
+            _keep(exchange, bytes(body))
         exchange.response = reader.close()
         reply.finish()
 
 
-def _keep(exchange: Exchange, data: str) -> None:
-    if data.strip() == "[DONE]":
+def _keep(exchange: Exchange, data: bytes) -> None:
+    if data.strip() == b"[DONE]":
         exchange.ends_with_done = True
         return
     try:

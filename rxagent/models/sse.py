@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import Final, NamedTuple, final
 
-from rxagent.errors import ModelProtocolError
+from .wire_limits import WireLimits, too_large
 
 __all__ = ["SseEvent", "SseParser"]
 
 _BOM: Final = b"\xef\xbb\xbf"
-_LONGEST_LINE: Final = 16 * 2**20
+_DATA: Final = b"data:"
+_FIELDS: Final = (b"event", b"id", b"retry")
+_LONGEST_NAME: Final = 64 * 2**10  # bytes of the lines that are no data, their names included
 _LONGEST_NUMBER: Final = 19  # digits; int() refuses thousands of them
 
 
 class SseEvent(NamedTuple):
-    """One event. retry: milliseconds, the last value that the server sent."""
+    """One event. data: UTF-8, if the server sends what it should. retry: milliseconds, the last value that came."""
 
     event: str
-    data: str
+    data: bytes
     id: str
     retry: int | None
 
@@ -29,36 +32,36 @@ class SseParser:
         feed    "da" "ta: a\\n\\nda" "ta: b"  close
         events        a                      (b is dropped: it had no end)
 
-    longest_line: bytes that a line, and an event's data, may have; more is a ModelProtocolError.
+    limits: what a line, and an event's data, may have. Data is kept once: a line of it grows in the event's own buffer.
     """
 
     __slots__ = (
         "_data",
-        "_data_size",
         "_event",
         "_id",
-        "_longest",
-        "_pieces",
-        "_pieces_size",
+        "_in_data",
+        "_limits",
+        "_line",
+        "_line_size",
         "_retry",
         "_skip_lf",
         "_started",
     )
 
-    def __init__(self, longest_line: int = _LONGEST_LINE) -> None:
-        self._longest = longest_line
-        self._pieces: list[bytes] = []  # of the line that has no end yet
-        self._pieces_size = 0
+    def __init__(self, limits: WireLimits | None = None) -> None:
+        self._limits = limits or WireLimits()
         self._started = False  # the place for a BOM is past
         self._skip_lf = False  # the last byte was a CR: a LF now belongs to it
-        self._data: list[str] = []
-        self._data_size = 0
+        self._line = bytearray()  # the line that has no end yet, if it is no data
+        self._line_size = 0  # all of its bytes
+        self._in_data = False  # it is data: it stands in `_data`
+        self._data: BytesIO | None = None  # its `getvalue` is no copy
         self._event = ""
         self._id = ""
         self._retry: int | None = None
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
-        """The events that these bytes complete. Raises ModelProtocolError for a line that is too long."""
+        """The events that these bytes complete. Raises ModelAnswerTooLargeError for a line or event without end."""
         if not self._started:
             chunk = self._without_bom(chunk)
         if self._skip_lf and chunk:
@@ -67,24 +70,24 @@ class SseParser:
         if not chunk:
             return []
         if self._is_one_event(chunk):
-            return [SseEvent("message", _decoded(chunk[6:-2]), self._id, self._retry)]
-        self._pieces.append(chunk)
-        events: list[SseEvent] = []
-        if b"\n" in chunk or b"\r" in chunk:
-            lines = self._lines(b"".join(self._pieces))
-            self._pieces = [lines.pop()]
-            self._pieces_size = len(self._pieces[0])
-            events = [event for line in lines if (event := self._line(line)) is not None]
-        else:
-            self._pieces_size += len(chunk)
-        if self._pieces_size + self._data_size > self._longest:
-            raise ModelProtocolError(f"the server sent an event of more than {self._longest} bytes")
+            return [SseEvent("message", chunk[6:-2], self._id, self._retry)]
+        if b"\r" in chunk:
+            self._skip_lf = chunk.endswith(b"\r")
+            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        events, start = [], 0
+        while (end := chunk.find(b"\n", start)) >= 0:
+            event = self._end_line(chunk[start:end])
+            if event is not None:
+                events.append(event)
+            start = end + 1
+        if start < len(chunk):
+            self._grow_line(chunk[start:])
         return events
 
     def close(self) -> None:
         """The end: an event without its blank line is dropped, as the standard says."""
-        self._pieces, self._pieces_size = [], 0
-        self._data, self._data_size, self._event = [], 0, ""
+        self._line, self._line_size, self._in_data = bytearray(), 0, False
+        self._data, self._event = None, ""
 
     def _is_one_event(self, chunk: bytes) -> bool:
         """True for one whole event of one line, as nearly all are: it needs no taking apart."""
@@ -92,47 +95,82 @@ class SseParser:
             chunk.startswith(b"data: ")
             and chunk.find(b"\n") == len(chunk) - 2
             and chunk.endswith(b"\n")
-            and not (self._pieces_size or self._data or self._event)
+            and not (self._line_size or self._data is not None or self._event)
             and b"\r" not in chunk
-            and len(chunk) <= self._longest
+            and len(chunk) <= min(self._limits.line, self._limits.event)
         )
 
     def _without_bom(self, chunk: bytes) -> bytes:
-        head = b"".join(self._pieces) + chunk
+        head = bytes(self._line) + chunk
         if len(head) < len(_BOM) and _BOM.startswith(head):
-            self._pieces = [head]
+            self._line = bytearray(head)
             return b""
-        self._pieces, self._started = [], True
+        self._line, self._started = bytearray(), True
         return head.removeprefix(_BOM)
 
-    def _lines(self, text: bytes) -> list[bytes]:
-        if b"\r" not in text:
-            return text.split(b"\n")
-        self._skip_lf = text.endswith(b"\r")
-        return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+    def _grow_line(self, piece: bytes) -> None:
+        """Take a piece of a line whose end has not come."""
+        self._count(piece)
+        if self._in_data:
+            self._add_data(piece)
+            return
+        self._line += piece
+        if len(self._line) > len(_DATA) and self._line.startswith(_DATA):
+            self._begin_data(bytes(self._line[len(_DATA) :]))
+            self._line, self._in_data = bytearray(), True
+        elif len(self._line) > _LONGEST_NAME:
+            del self._line[_LONGEST_NAME + 1 :]  # a comment, or it is refused at its end
 
-    def _line(self, line: bytes) -> SseEvent | None:
-        if not line:
+    def _end_line(self, piece: bytes) -> SseEvent | None:
+        """Take the rest of a line, without its end."""
+        self._count(piece)
+        self._line_size = 0
+        if self._in_data:
+            self._in_data = False
+            self._add_data(piece)
+            return None
+        if self._line:
+            piece, self._line = bytes(self._line) + piece, bytearray()
+        if not piece:
             return self._dispatch()
-        name, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
+        name, _, value = piece.partition(b":")
         if name == b"data":
-            self._data.append(_decoded(value))
-            self._data_size += len(line)
-        elif name == b"event":
-            self._event = _decoded(value)
+            self._begin_data(value)
+        elif name in _FIELDS:
+            self._set(name, value.removeprefix(b" "))
+        return None  # an empty name is a comment, an unknown one is ignored
+
+    def _set(self, name: bytes, value: bytes) -> None:
+        if len(value) >= _LONGEST_NAME - 8:
+            raise too_large("event", self._limits.event, f"the server sent an endless {name.decode()}")
+        if name == b"event":
+            self._event = value.decode("utf-8", "replace")
         elif name == b"id":
             if b"\0" not in value:
-                self._id = _decoded(value)
-        elif name == b"retry" and value.isdigit() and len(value) < _LONGEST_NUMBER:
+                self._id = value.decode("utf-8", "replace")
+        elif value.isdigit() and len(value) < _LONGEST_NUMBER:
             self._retry = int(value)
-        return None  # an empty name is a comment, an unknown one is ignored
+
+    def _begin_data(self, value: bytes) -> None:
+        value = value.removeprefix(b" ")
+        if self._data is None:
+            self._data = BytesIO()
+        else:
+            self._data.write(b"\n")
+        self._add_data(value)
+
+    def _add_data(self, piece: bytes) -> None:
+        assert self._data is not None
+        self._data.write(piece)
+        if self._data.tell() > self._limits.event:
+            raise too_large("event", self._limits.event)
+
+    def _count(self, piece: bytes) -> None:
+        self._line_size += len(piece)
+        if self._line_size > self._limits.line:
+            raise too_large("line", self._limits.line)
 
     def _dispatch(self) -> SseEvent | None:
         event, data = self._event or "message", self._data
-        self._event, self._data, self._data_size = "", [], 0
-        return SseEvent(event, "\n".join(data), self._id, self._retry) if data else None
-
-
-def _decoded(value: bytes) -> str:
-    return value.decode("utf-8", "replace")
+        self._event, self._data = "", None
+        return None if data is None else SseEvent(event, data.getvalue(), self._id, self._retry)

@@ -8,7 +8,7 @@ from typing import Any, Final, final
 
 from rxagent.errors import ModelProtocolError, ModelStreamTruncatedError
 
-from .wire_text import joined, mended, value_of
+from .wire_text import MANY_PIECES, joined, mended, value_of
 
 __all__ = ["Arguments", "begins_arguments"]
 
@@ -49,6 +49,8 @@ class Arguments:
             if value and not (self._size == len(value) and self.is_whole and self.text == value):
                 self._pieces.append(value)
                 self._size += len(value)
+                if len(self._pieces) == MANY_PIECES:
+                    self._put_together()
         elif isinstance(value, dict):
             self._object = value
         elif value is not None and value != []:
@@ -57,8 +59,15 @@ class Arguments:
             )
 
     @property
+    def size(self) -> int:
+        """Characters that came as text."""
+        return self._size
+
+    @property
     def text(self) -> str:
         """What came as text."""
+        if len(self._pieces) > 1:
+            self._put_together()
         return joined(self._pieces)
 
     @property
@@ -71,19 +80,18 @@ class Arguments:
         """True when the outermost bracket of what came is closed."""
         if self._object is not None:
             return True
-        for piece in self._pieces[self._read :]:
-            self._scan(piece)
-        self._read = len(self._pieces)
+        self._scan_new()
         return self._size > 0 and not self._in_string and self._depth <= 0 and not self.is_empty
 
     def is_repeated_by(self, value: object) -> bool:
         """True when the fragment says once more what is here."""
         return value == self._object if isinstance(value, dict) else value == self.text
 
-    def value(self, name: str) -> dict[str, Any]:
+    def value(self, name: str, most: int) -> dict[str, Any]:
         """The arguments of the call `name`; none are {}.
 
-        Raises ModelStreamTruncatedError for half of them, ModelProtocolError for what is no JSON object.
+        Raises ModelStreamTruncatedError for half of them, ModelProtocolError for what is no JSON object,
+        ModelAnswerTooLargeError for what takes more memory than `most` bytes allow.
         """
         if self._object is not None:
             return dict(mended(self._object))
@@ -91,9 +99,9 @@ class Arguments:
         if text in ("", "null", "[]"):  # `[]` is PHP's empty object
             return {}
         try:
-            found = value_of(text)
+            found = value_of(text, most)
             if isinstance(found, str):  # encoded twice
-                found = value_of(found)
+                found = value_of(found, most)
         except ValueError:
             if not self.is_whole:
                 raise ModelStreamTruncatedError(
@@ -106,6 +114,15 @@ class Arguments:
                 f"the arguments of the model's call of {name!r} are no JSON object: {text[:200]!r}; ask again"
             )
         return found
+
+    def _put_together(self) -> None:
+        self._scan_new()
+        self._pieces, self._read = ["".join(self._pieces)], 1
+
+    def _scan_new(self) -> None:
+        for piece in self._pieces[self._read :]:
+            self._scan(piece)
+        self._read = len(self._pieces)
 
     def _scan(self, piece: str) -> None:
         at = 0  # signs before it are escaped

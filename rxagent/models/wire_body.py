@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Final, Literal, final
 
 from rxagent.errors import ModelProtocolError
 
 from .response import LlmResponse
 from .sse import SseParser
+from .wire_limits import WireLimits, too_large
 from .wire_stream import AnswerAssembly
 
 __all__ = ["BodyReader"]
@@ -18,7 +20,6 @@ _BOM: Final = b"\xef\xbb\xbf"
 _BLANK: Final = b"\xef\xbb\xbf \t\r\n"
 _EVENTS: Final = re.compile(rb"\s*(\xef\xbb\xbf)?\s*(:|data|event|id|retry)")  # how a stream of events begins
 _TELLING: Final = 16  # bytes that tell it
-_LONGEST_BODY: Final = 32 * 2**20
 
 
 @final
@@ -36,18 +37,17 @@ class BodyReader:
     State: `head` until the first byte that tells the form, then `events` (server-sent events) or `json` (a whole body,
     though a stream was asked for). A web page is an error at once.
 
-    where: how to name the server in errors. longest: bytes that an event, or a whole body, may have.
+    where: how to name the server in errors. limits: what an answer may have.
     """
 
-    __slots__ = ("_answer", "_body", "_form", "_head", "_longest", "_parser", "_size", "_told", "_where")
+    __slots__ = ("_answer", "_body", "_form", "_head", "_limits", "_parser", "_told", "_where")
 
-    def __init__(self, where: str = "the model's server", longest: int = _LONGEST_BODY) -> None:
-        self._answer = AnswerAssembly()
-        self._parser = SseParser(longest)
-        self._body: list[bytes] = []  # what has no form yet, or is a JSON body
-        self._size = 0
+    def __init__(self, where: str = "the model's server", limits: WireLimits | None = None) -> None:
+        self._limits = limits or WireLimits()
+        self._answer = AnswerAssembly(self._limits)
+        self._parser = SseParser(self._limits)
+        self._body = BytesIO()  # what has no form yet, or is a JSON body
         self._form: Literal["head", "events", "json"] = "head"
-        self._longest = longest
         self._head = b""  # the beginning of what is taken for events
         self._told = False  # an event has come
         self._where = where
@@ -81,26 +81,27 @@ class BodyReader:
 
     def _formless(self, chunk: bytes) -> bytes:
         """Take what comes before the form is known, and a body that is JSON. Returns the events' first bytes."""
-        self._body.append(chunk)
-        self._size += len(chunk)
-        if self._size > self._longest:
-            raise ModelProtocolError(f"the server sent a body of more than {self._longest} bytes")
+        self._body.write(chunk)
+        if self._body.tell() > self._limits.body:
+            raise too_large("body", self._limits.body)
         if self._form == "json" or not chunk.strip(_BLANK):
             return b""
-        head = b"".join(self._body)
+        head = self._body.getvalue()
         first = head.removeprefix(_BOM).lstrip()[:1]
         if first == b"<":
             raise self._not_chat("a web page")
         if first in (b"{", b"["):
-            self._form, self._body = "json", [head.removeprefix(_BOM)]
+            self._form, self._body = "json", BytesIO()
+            self._body.write(head.removeprefix(_BOM))
             return b""
-        self._form, self._body = "events", []
+        self._form, self._body = "events", BytesIO()
         return head
 
     def close(self) -> LlmResponse:
         """The whole answer, at the end of the body. Raises as `AnswerAssembly.final` does, and for what is none."""
         if self._form == "json":
-            self._answer.add_body(b"".join(self._body))
+            body, self._body = self._body.getvalue(), BytesIO()
+            self._answer.add_body(body)
         else:
             for event in self._parser.feed(b"\n\n"):  # a last event may lack its blank line, or its whole line end
                 self._told = True

@@ -14,6 +14,7 @@ from .wire_text import name_of
 
 __all__ = ["CallAssembly"]
 
+_CALL_SIZE: Final = 1024  # bytes, about, of a call in assembly without its arguments
 _KNOWN: Final = frozenset({"index", "id", "type", "function", "name", "arguments"})
 
 
@@ -103,9 +104,10 @@ class CallAssembly:
     a name goes on with a call that is not whole.
     """
 
-    __slots__ = ("_by_index", "_calls", "_deltas")
+    __slots__ = ("_by_index", "_calls", "_deltas", "size")
 
     def __init__(self) -> None:
+        self.size = 0  # bytes, nearly: of arguments, and of the calls themselves
         self._deltas = 0
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
@@ -121,12 +123,16 @@ class CallAssembly:
         for entry in entries if isinstance(entries, list | tuple) else ():
             if isinstance(entry, dict):
                 fragment = _Fragment(entry)
-                self._owner(fragment).add(fragment)
+                call = self._owner(fragment)
+                before = call.arguments.size
+                call.add(fragment)
+                self.size += call.arguments.size - before
 
-    def parts(self, *, cut: bool = False) -> tuple[Part, ...]:
+    def parts(self, most: int, *, cut: bool = False) -> tuple[Part, ...]:
         """The calls, in order, as parts, each with an id of its own.
 
         cut: the server stopped in mid-answer, so that a last call without arguments may have been about to get some.
+        most: bytes of arguments, as `Arguments.value` wants them.
         Raises ModelStreamTruncatedError or ModelProtocolError when one is not whole: then none is to be executed.
         """
         calls = [call for call in self._calls if not call.is_nothing]
@@ -136,7 +142,7 @@ class CallAssembly:
                 "executed; raise max_output_tokens, or ask again"
             )
         used: set[str] = set()
-        return tuple(_part(call, used) for call in calls)
+        return tuple(_part(call, used, most) for call in calls)
 
     def _owner(self, fragment: _Fragment) -> _Call:
         index = fragment.index
@@ -144,6 +150,7 @@ class CallAssembly:
         if call is None or call.ends_before(fragment):
             call = _Call(index, self._deltas)
             self._calls.append(call)
+            self.size += _CALL_SIZE
         if index is not None:
             self._by_index[index] = call
         return call
@@ -173,12 +180,12 @@ class CallAssembly:
         return next((call for call in reversed(self._calls) if call.id == call_id), None)
 
 
-def _part(call: _Call, used: set[str]) -> Part:
+def _part(call: _Call, used: set[str], most: int) -> Part:
     if not call.name:
         raise ModelProtocolError("the model sent a tool call without a name; ask again, or try another server")
     call_id = call.id if call.id and call.id not in used else f"adk-{new_event_id()}"
     used.add(call_id)
-    function_call = FunctionCall(id=call_id, name=call.name, args=call.arguments.value(call.name))
+    function_call = FunctionCall(id=call_id, name=call.name, args=call.arguments.value(call.name, most))
     part = Part(function_call=function_call, thought_signature=google_signature(call.extra))
     return with_extra(part, call.extra)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -25,6 +26,9 @@ _BY_WORD: Final = (
     ("invalid", 400),
     ("context_length", 400),
 )
+_LONGEST_SHOWN: Final = 2000  # characters
+_MOST_SHOWN: Final = 50  # fields
+_DEEPEST_SHOWN: Final = 8
 _MESSAGES: Final = ("message", "detail", "error", "msg", "status_msg", "error_message")
 
 
@@ -53,6 +57,7 @@ def answer_error(error: object, text: str) -> ModelAnswerError:
     """The typed error for an error object inside HTTP 200; `text` is the answer's text so far."""
     if isinstance(error, list) and error:
         error = error[0]
+    error = _shortened(error)
     fields = error if isinstance(error, dict) else {"message": _in_words(error)}
     inner = fields.get("error")
     if isinstance(inner, list) and inner:
@@ -82,6 +87,20 @@ def error_message(body: str) -> str:
     while isinstance(value, dict):
         value = next((value[key] for key in ("error", *_MESSAGES) if value.get(key)), None)
     return value if isinstance(value, str) else _json(value) if value else ""
+
+
+def _shortened(value: object, depth: int = 0) -> object:
+    """Only the beginning is shown, so only that is copied: a server may send an error of any size."""
+    if isinstance(value, str):
+        return value[:_LONGEST_SHOWN]
+    if depth > _DEEPEST_SHOWN and isinstance(value, dict | list):
+        return "..."
+    if isinstance(value, dict):
+        some = itertools.islice(value.items(), _MOST_SHOWN)
+        return {key[:_LONGEST_SHOWN]: _shortened(item, depth + 1) for key, item in some}
+    if isinstance(value, list):
+        return [_shortened(item, depth + 1) for item in value[:_MOST_SHOWN]]
+    return value
 
 
 def _says(value: object) -> bool:

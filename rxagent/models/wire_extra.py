@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from pydantic_core import to_json
-
 from rxagent.events import Part
 
-from .wire_text import text_of
+from .wire_text import is_whole, text_of
 
 __all__ = ["google_signature", "merge_extra", "replayed_extra", "with_extra"]
 
@@ -23,7 +21,7 @@ _GOOGLE: Final = "extra_content"
 
 def with_extra(part: Part, extra: Mapping[str, Any]) -> Part:
     """The part, carrying `extra`; what cannot be written as JSON, and so not be stored, is left out."""
-    kept = {key: value for key, value in extra.items() if _can_be_stored(key, value)}
+    kept = {key: value for key, value in extra.items() if is_whole(key) and is_whole(value)}
     return part.model_copy(update={_FIELD: kept}) if kept else part
 
 
@@ -53,11 +51,3 @@ def google_signature(extra: Mapping[str, Any]) -> str | None:
     content = extra.get(_GOOGLE)
     google = content.get("google") if isinstance(content, Mapping) else None
     return (text_of(google.get("thought_signature")) or None) if isinstance(google, Mapping) else None
-
-
-def _can_be_stored(key: str, value: object) -> bool:
-    try:
-        to_json({key: value})
-    except ValueError:  # half of a character
-        return False
-    return True

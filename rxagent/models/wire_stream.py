@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias, final
 
 from rxagent.errors import (
@@ -19,6 +19,7 @@ from .wire_delta import said_in
 from .wire_errors import answer_error, error_without_choices, reports_error
 from .wire_extra import google_signature, merge_extra, with_extra
 from .wire_finish import Finish
+from .wire_limits import WireLimits, too_large
 from .wire_partial import partial_response
 from .wire_text import TextPieces, chunk_of, name_of, text_of
 from .wire_usage import Usage
@@ -27,7 +28,8 @@ __all__ = ["AnswerAssembly"]
 
 Json: TypeAlias = Mapping[str, Any]
 
-_DONE: Final = "[DONE]"
+_DONE: Final = b"[DONE]"
+_SHOWN: Final = 4096  # bytes of what is no JSON
 _KEEP_ALIVE: Final = frozenset({"ping", "pong", "keepalive", "keep-alive", "keep_alive", "heartbeat", "processing"})
 _CHECK: Final = "check that base_url leads to a chat-completions server (it usually ends in /v1)"
 
@@ -55,13 +57,17 @@ class AnswerAssembly:
         "_finish",
         "_groq_usage",
         "_heard",
+        "_limits",
         "_model",
+        "_size",
         "_text",
         "_thought",
         "_usage",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, limits: WireLimits | None = None) -> None:
+        self._limits = limits or WireLimits()
+        self._size = 0  # of text and reasoning
         self._text = TextPieces()
         self._thought = TextPieces()
         self._calls = CallAssembly()
@@ -89,42 +95,43 @@ class AnswerAssembly:
         """True when the answer may end here: `[DONE]` or a finish reason has come."""
         return self._done or self._finish.word is not None
 
-    def add_data(self, data: str, event: str = "message") -> LlmResponse | None:
+    def add_data(self, data: bytes, event: str = "message") -> LlmResponse | None:
         """Take the data of one server-sent event. Returns the partial response that it makes, if any.
 
-        Raises ModelAnswerError for an error object, ModelProtocolError for data that is no JSON.
+        Raises ModelAnswerError for an error object, ModelProtocolError for data that is no JSON,
+        ModelAnswerTooLargeError for data that takes too much memory, or an answer that has grown too long.
         """
-        data = data.strip()
+        if data[-1:].isspace() or data[:1].isspace():
+            data = data.strip()
         if self._done:
             return None
         if data == _DONE:
             self._done = True
             return None
         try:
-            chunk = chunk_of(data)
+            chunk = chunk_of(data, self._limits.event, "event")
         except ValueError:
-            self._add_no_json(data, event)
+            self._add_no_json(data[:_SHOWN].decode("utf-8", "replace"), event)
             return None
         if event == "error" and not (isinstance(chunk, dict) and chunk.get("error")):
             raise self._error(chunk)
         return self._add_chunk(chunk)
 
-    def add_tail(self, data: str, event: str = "message") -> None:
+    def add_tail(self, data: bytes, event: str = "message") -> None:
         """Take what stood at the end of the stream without an end of its own: a chunk, if it is a whole one."""
         try:
-            chunk = _DONE if data.strip() == _DONE else chunk_of(data)
+            is_whole = data.strip() == _DONE or isinstance(chunk_of(data, self._limits.event, "event"), dict)
         except ValueError:
             return
-        if chunk == _DONE or isinstance(chunk, dict):
+        if is_whole:
             self.add_data(data, event)
 
     def add_body(self, body: bytes) -> None:
         """Take a whole answer in one JSON body, from a server that does not stream. Raises as `add_data` does."""
-        text = body.decode("utf-8", "replace")
-        for answer in _answers_in(text):
+        for answer in _answers_in(body, self._limits.body):
             self._add_chunk(answer)
         if not self._heard:
-            raise ModelProtocolError(f"the server's answer has no choices: {text[:200]!r}; {_CHECK}")
+            raise ModelProtocolError(f"the server's answer has no choices: {_shown(body)}; {_CHECK}")
         self._done = True
 
     def final(self) -> LlmResponse:
@@ -142,7 +149,7 @@ class AnswerAssembly:
         if finish.is_error:
             raise self._error({"message": f"the answer ended with finish_reason {finish.word!r}", "code": finish.word})
         try:
-            calls = self._calls.parts(cut=finish.is_cut)
+            calls = self._calls.parts(self._limits.answer, cut=finish.is_cut)
         except ModelStreamTruncatedError as error:
             raise ModelStreamTruncatedError(str(error), text=self.text) from None
         usage = self._usage.metadata() or self._groq_usage.metadata()
@@ -261,6 +268,9 @@ class AnswerAssembly:
             self._calls.add(delta["tool_calls"])
         if isinstance(delta.get("function_call"), dict):  # the form before `tool_calls`
             self._calls.add([{"index": 0, "function": delta["function_call"]}])
+        self._size += len(thought) + len(text)
+        if self._size + self._calls.size > self._limits.answer:
+            raise too_large("answer", self._limits.answer)
         if extra:
             merge_extra(self._extra, extra)
         if thought:
@@ -273,14 +283,30 @@ class AnswerAssembly:
         return answer_error(error, self.text)
 
 
-def _answers_in(text: str) -> list[Any]:
+def _answers_in(body: bytes, most: int) -> Iterable[Any]:
     """The JSON value of a body; a body of one JSON object in each line has many. Raises ModelProtocolError."""
     try:
-        return [chunk_of(text)]
+        return [chunk_of(body, most, "body")]
     except ValueError:
         pass
     try:
-        lines = [chunk_of(line) for line in text.splitlines() if line.strip() and line.strip() != _DONE]
+        for line in _lines(body):
+            chunk_of(line, most, "body")
     except ValueError:
-        raise ModelProtocolError(f"the server's answer is no JSON: {text[:200]!r}; {_CHECK}") from None
-    return lines
+        raise ModelProtocolError(f"the server's answer is no JSON: {_shown(body)}; {_CHECK}") from None
+    return (chunk_of(line, most, "body") for line in _lines(body))  # again: all of them may take much memory
+
+
+def _lines(body: bytes) -> Iterator[bytes]:
+    start = 0
+    while start < len(body):
+        end = body.find(b"\n", start)
+        end = len(body) if end < 0 else end
+        line = body[start:end].strip()
+        if line and line != _DONE:
+            yield line
+        start = end + 1
+
+
+def _shown(body: bytes) -> str:
+    return repr(body[:_SHOWN].decode("utf-8", "replace")[:200])

@@ -8,8 +8,14 @@ from typing import Any, Final
 
 from pydantic_core import from_json
 
-__all__ = ["TextPieces", "chunk_of", "joined", "mended", "name_of", "text_of", "value_of"]
+from .wire_limits import LimitName, check_memory
 
+__all__ = ["MANY_PIECES", "TextPieces", "chunk_of", "is_whole", "joined", "mended", "name_of", "text_of", "value_of"]
+
+MANY_PIECES: Final = 4096
+"""So many are put together: small ones take many times the memory of their text."""
+
+_DEEPEST: Final = 200  # as deep as the reader of JSON goes
 _HIGH: Final = ("\ud800", "\udbff")
 
 
@@ -29,18 +35,23 @@ def joined(pieces: Iterable[str]) -> str:
     return text if text.isascii() or not _has_halves(text) else _mended(text)
 
 
-def chunk_of(text: str) -> Any:
-    """The JSON value of a text. Raises ValueError.
+def chunk_of(data: bytes, most: int, limit: LimitName) -> Any:
+    """The JSON value of a text in UTF-8. Raises ValueError; ModelAnswerTooLargeError, as `check_memory` does.
 
-    Servers that cut texts by UTF-16 units send halves of characters as escapes, which only a lenient reader takes.
+    Servers that cut texts by UTF-16 units send halves of characters as escapes, which only a lenient reader takes, as
+    it does bytes that are no UTF-8.
     """
+    check_memory(data, most, limit)
     try:
-        return from_json(text)
+        return from_json(data)
     except ValueError:
-        if "\\ud" not in text and "\\uD" not in text:
+        has_halves = b"\\ud" in data or b"\\uD" in data
+        if data.isascii() and not has_halves:
             raise
+    check_memory(data, most, limit, copies=8)  # the text in wide characters, and in UTF-8
+    text = data.decode("utf-8", "replace")
     try:
-        return json.loads(text)
+        return json.loads(text) if has_halves else from_json(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
@@ -54,12 +65,23 @@ def mended(value: Any) -> Any:
     return [mended(item) for item in value] if isinstance(value, list) else value
 
 
-def value_of(text: str) -> Any:
-    """The JSON value of a text, mended. Raises ValueError."""
-    try:
-        return from_json(text)
-    except ValueError:
-        return mended(chunk_of(text))
+def is_whole(value: object, depth: int = 0) -> bool:
+    """True for a JSON value that can be stored: no halves of characters, not too deep."""
+    if isinstance(value, str):
+        return value.isascii() or not _has_halves(value)
+    if depth > _DEEPEST:
+        return False
+    if isinstance(value, dict):
+        return all(is_whole(key) and is_whole(item, depth + 1) for key, item in value.items())
+    return not isinstance(value, list) or all(is_whole(item, depth + 1) for item in value)
+
+
+def value_of(text: str, most: int) -> Any:
+    """The JSON value of a mended text, mended. Raises as `chunk_of` does: it is a part of an answer."""
+    data = text.encode("utf-8", "replace")
+    check_memory(data, most, "answer", copies=1)
+    value = chunk_of(data, most, "answer")
+    return mended(value) if b"\\u" in data else value
 
 
 class TextPieces:
@@ -83,6 +105,8 @@ class TextPieces:
             piece = joined((piece,))
         if piece:
             self._pieces.append(piece)
+            if len(self._pieces) == MANY_PIECES:
+                self._pieces = ["".join(self._pieces)]
         return piece
 
     @property

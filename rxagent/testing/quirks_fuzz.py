@@ -13,6 +13,7 @@ from typing import Any, Final, final
 
 from rxagent.errors import RxAgentError
 from rxagent.models.wire_body import BodyReader
+from rxagent.models.wire_limits import WireLimits
 
 from .quirks_corpus import quirks
 from .quirks_parse import parse_body
@@ -48,21 +49,45 @@ _KEYS: Final = (
 )
 
 
-BOMBS: Final[Mapping[str, tuple[bytes, bytes]]] = {
-    "line": (b"", b"x" * 4096),
-    "comment": (b":", b"x" * 4096),
-    "event": (b"", b"data: " + b"x" * 1000 + b"\n"),
-    "empty data lines": (b"", b"data\n" * 800),
-    "short data lines": (b"", "data:é€\n".encode() * 400),
-    "event name": (b"data: x\nevent: ", b"x" * 4096),
-    "id": (b"data: x\nid: ", b"x" * 4096),
-    "list": (b'data: {"choices":[', b"[]," * 1000),
-    "objects": (b'data: {"choices":[', b'{"a":1},' * 500),
-    "depth": (b"data: ", b'{"a":[' * 800),
-    "body": (b'{"choices":[', b"{}," * 1000),
-    "body text": (b'{"choices":[{"message":{"content":"', b"x" * 4096),
+_TEXT: Final = b'data: {"choices":[{"delta":{"content":"'
+_TEXT_END: Final = b'"}}]}\n\n'
+_ARGUMENTS: Final = b'data: {"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":"'
+_ARGUMENTS_END: Final = b'"}}]}}]}\n\ndata: {"choices":[{"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+
+BOMBS: Final[Mapping[str, tuple[bytes, bytes, bytes]]] = {
+    "line": (b"", b"x" * 4096, b"\n\n"),
+    "comment": (b":", b"x" * 4096, b"\n\n"),
+    "event": (b"", b"data: " + b"x" * 1000 + b"\n", b"\n\n"),
+    "empty data lines": (b"", b"data\n" * 800, b"\n\n"),
+    "short data lines": (b"", "data:é€\n".encode() * 400, b"\n\n"),
+    "event name": (b"data: x\nevent: ", b"x" * 4096, b"\n\n"),
+    "id": (b"data: x\nid: ", b"x" * 4096, b"\n\n"),
+    "list": (b'data: {"choices":[', b"[]," * 1000, b"[]]}\n\n"),
+    "objects": (b'data: {"choices":[', b'{"a":1},' * 500, b"1]}\n\n"),
+    "towers": (b"data: [", (b'{"a":' * 90 + b"1" + b"}" * 90 + b",") * 8, b"1]\n\n"),
+    "numbers": (b"data: [", b"1e5," * 1000, b"1]\n\n"),
+    "depth": (b"data: ", b'{"a":[' * 800, b"\n\n"),
+    "text": (_TEXT, b"x" * 4096, _TEXT_END),
+    "escapes": (_TEXT, b"xxx\\n" * 800, _TEXT_END),
+    "wide text": (_TEXT + "\U0001f600".encode(), b"xxx\\n" * 800, _TEXT_END),
+    "text that gets wide": (_TEXT, b"xxx\\n" * 800, b"\\ud83d\\ude00" + _TEXT_END),
+    "no UTF-8": (_TEXT, b"\xff" * 4096, _TEXT_END),
+    "half of a character": (_TEXT + b"\\ud83d", b"\xff" * 4096, _TEXT_END),
+    "quotes": (b'data: ["', b'\\"' * 2048, b"\n\n"),
+    "arguments": (_ARGUMENTS, b"x" * 4096, _ARGUMENTS_END),
+    "values in arguments": (_ARGUMENTS + b'{\\"a\\":[', b"[]," * 1000, b"1]}" + _ARGUMENTS_END),
+    "text in pieces": (b"", (_TEXT + b"xy" + _TEXT_END) * 80, b"\n\n"),
+    "arguments in pieces": (b"", (_ARGUMENTS[:67] + b'"arguments":"xy' + _ARGUMENTS_END[:9] + b"\n\n") * 80, b"\n\n"),
+    "calls": (b'data: {"choices":[{"delta":{"tool_calls":[', b'{"id":"a"},' * 400, b"{}]}}]}\n\n"),
+    "error": (b'data: {"error":{"message":"', b"\\u0001" * 700, b'"}}\n\n'),
+    "error in words": (b"event: error\ndata: ", b"\x01" * 4096, b"\n\n"),
+    "field": (b'data: {"choices":[{"delta":{"images":["', b"x" * 4096, b'"]}}]}\n\n'),
+    "body": (b'{"choices":[', b"{}," * 1000, b"{}]}"),
+    "body of lines": (b'{"a":1}\n', b"1\n" * 2000, b""),
+    "body text": (b'{"choices":[{"message":{"content":"', b"x" * 4096, b'"}}]}'),
+    "body that is no JSON": (b"{", b"\xff" * 4096, b""),
 }
-"""What has no end, by name: how it begins, and what is repeated."""
+"""What has no end, by name: how it begins, what is repeated, and what would end it well."""
 
 
 @final
@@ -98,7 +123,7 @@ def fuzz(count: int, seed: int, *, longest: int = 64 * 2**10) -> FuzzReport:
 
 def bomb(name: str, size: int) -> Iterator[bytes]:
     """A stream of at least so many bytes in which one thing, named in BOMBS, never ends."""
-    head, piece = BOMBS[name]
+    head, piece, _ = BOMBS[name]
     yield head
     for _ in range(size // len(piece) + 1):
         yield piece
@@ -106,7 +131,7 @@ def bomb(name: str, size: int) -> Iterator[bytes]:
 
 def _end(pieces: Iterable[bytes], longest: int, seed: int, faults: list[str]) -> str:
     try:
-        for response in parse_body(pieces, BodyReader(longest=longest)):
+        for response in parse_body(pieces, BodyReader(limits=WireLimits(line=longest, event=longest, body=longest))):
             response.model_dump_json(exclude_none=True)  # what comes out can be stored
     except RxAgentError as error:
         return type(error).__name__

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rxagent.errors import ModelProtocolError
+from rxagent.errors import ModelAnswerTooLargeError
 from rxagent.models.sse import SseEvent, SseParser
+from rxagent.models.wire_limits import WireLimits
 
 CASES: dict[str, tuple[list[bytes], list[str]]] = {
     "lf": ([b"data: a\n\ndata: b\n\n"], ["a", "b"]),
@@ -56,13 +57,13 @@ def parsed(pieces: list[bytes]) -> list[SseEvent]:
 def test_the_standard(name: str) -> None:
     """Each case of the standard gives its data."""
     pieces, expected = CASES[name]
-    assert [event.data for event in parsed(pieces)] == expected
+    assert [event.data.decode("utf-8", "replace") for event in parsed(pieces)] == expected
 
 
 def test_fields() -> None:
     """Name, id and retry are kept as the standard says: an id lasts, NUL is no id, letters no retry."""
     stream = b"id: 1\nevent: e\nretry: 10\ndata: a\n\nid: 2\x00\ndata: b\n\nretry: x\ndata: c\n\n"
-    assert parsed([stream]) == [("e", "a", "1", 10), ("message", "b", "1", 10), ("message", "c", "1", 10)]
+    assert parsed([stream]) == [("e", b"a", "1", 10), ("message", b"b", "1", 10), ("message", b"c", "1", 10)]
 
 
 @given(stream=_STREAMS, cuts=st.lists(st.integers(0, 400), max_size=12))
@@ -85,18 +86,26 @@ def test_as_httpx_sse(stream: bytes) -> None:
     lines = stream.replace(b"\r\n", b"\n").replace(b"\r", b"\n").decode().split("\n")[:-1]
     theirs = [event for line in lines if (event := decoder.decode(line)) is not None]
     mine = parsed([stream])
-    assert [(event.data, event.id) for event in mine if event.data] == [
+    assert [(event.data.decode(), event.id) for event in mine if event.data] == [
         (event.data, event.id) for event in theirs if event.data
     ]
 
 
-@pytest.mark.parametrize(("piece", "fits"), [(b"x", 1000), (b"data: xy\n", 125)], ids=["line", "event"])
-def test_what_has_no_end_is_bounded(piece: bytes, fits: int) -> None:
+@pytest.mark.parametrize(
+    ("limits", "piece", "fits"),
+    [
+        (WireLimits(line=1000), b"x", 1000),
+        (WireLimits(line=1000), b"data:", 200),
+        (WireLimits(event=1000), b"data: xy\n", 333),
+    ],
+    ids=["line", "data line", "event"],
+)
+def test_what_has_no_end_is_bounded(limits: WireLimits, piece: bytes, fits: int) -> None:
     """A server that never ends a line, or an event, gets an error, not all of the memory."""
-    parser = SseParser(longest_line=1000)
+    parser = SseParser(limits)
     for _ in range(fits):
         parser.feed(piece)
-    with pytest.raises(ModelProtocolError, match="more than 1000 bytes"):
+    with pytest.raises(ModelAnswerTooLargeError, match="more than 1000 bytes"):
         parser.feed(piece)
 
 
@@ -105,4 +114,4 @@ def test_close_drops_the_open_event() -> None:
     parser = SseParser()
     assert parser.feed(b"event: e\ndata: half\n") == []
     parser.close()
-    assert [(event.event, event.data) for event in parser.feed(b"data: a\n\n")] == [("message", "a")]
+    assert [(event.event, event.data) for event in parser.feed(b"data: a\n\n")] == [("message", b"a")]

@@ -68,7 +68,7 @@ def test_long_arguments_take_linear_time(extra: dict[str, Any]) -> None:
     for number, piece in enumerate(pieces):
         id = f"{extra['id']}{number}" if "id" in extra else None
         assembly.add([fragment(0 if not extra else None, id, extra.get("name"), piece)])
-    [part] = assembly.parts()
+    [part] = assembly.parts(2**20)
     assert time.process_time() - began < 2
     assert part.function_call is not None
     assert part.function_call.args == {"t": "}" * 2**20}

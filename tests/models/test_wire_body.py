@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from rxagent.errors import (
     ModelAnswerError,
+    ModelAnswerTooLargeError,
     ModelEmptyAnswerError,
     ModelError,
     ModelProtocolError,
     ModelStreamTruncatedError,
 )
 from rxagent.models.wire_body import BodyReader
+from rxagent.models.wire_limits import WireLimits
 
 from .wire_words import DONE, calls, chunk, fragment, read, sse
 
@@ -151,10 +154,11 @@ def _feed(reader: BodyReader, piece: bytes) -> None:
 
 def test_a_body_without_end() -> None:
     """An event, a line or a JSON body longer than the limit is an error before it is all in memory."""
-    for begin in (b'{"', b"data: ", b"", b"\ndata: x"):
-        reader = BodyReader(longest=1000)
-        with pytest.raises(ModelProtocolError, match="1000 bytes"):
+    for limit, begin in (("body", b'{"'), ("event", b"data: "), ("line", b"x"), ("event", b"\ndata: x")):
+        reader = BodyReader(limits=replace(WireLimits(), **{limit: 1000}))
+        with pytest.raises(ModelAnswerTooLargeError, match=rf"1000 bytes; raise WireLimits\({limit}=") as caught:
             _feed(reader, begin + b" " * 100)
+        assert (caught.value.limit, caught.value.most) == (limit, 1000)
 
 
 def test_it_says_whose_answer_it_is() -> None:

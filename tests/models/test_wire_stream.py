@@ -142,8 +142,8 @@ def test_an_event_named_error() -> None:
     """An event named `error` is one, with or without an `error` key, in JSON or in words; other names are not."""
     for data in ('{"message": "boom"}', '{"error": {"message": "boom"}}', "boom", '"boom"', '["boom"]'):
         with pytest.raises(ModelAnswerError, match="boom"):
-            AnswerAssembly().add_data(data, "error")
-    assert AnswerAssembly().add_data("boom", "ping") is None
+            AnswerAssembly().add_data(data.encode(), "error")
+    assert AnswerAssembly().add_data(b"boom", "ping") is None
 
 
 @pytest.mark.parametrize("data", ['{"choices": [', "Internal Server Error", '{"a": 1} x', "[" * 100_000, '"\\ud83'])

@@ -34,7 +34,10 @@ def fragment(index: Any = None, id: Any = None, name: str | None = None, args: A
 def run(*payloads: Any) -> list[LlmResponse]:
     """The partial responses and the final one."""
     answer = AnswerAssembly()
-    partials = [answer.add_data(item if isinstance(item, str) else json.dumps(item)) for item in payloads]
+    partials = [
+        answer.add_data((item if isinstance(item, str) else json.dumps(item)).encode("utf-8", "surrogatepass"))
+        for item in payloads
+    ]
     return [*(partial for partial in partials if partial is not None), answer.final()]
 
 

@@ -26,7 +26,7 @@ def mine(pieces: list[bytes]) -> list[tuple[str, str, str]]:
     parser = SseParser()
     events = list(itertools.chain.from_iterable(parser.feed(piece) for piece in pieces))
     parser.close()
-    return [(one.event, one.data, one.id) for one in events if one.data]
+    return [(one.event, one.data.decode("utf-8", "replace"), one.id) for one in events if one.data]
 
 
 def theirs(pieces: list[bytes]) -> list[tuple[str, str, str]]:
