@@ -209,7 +209,8 @@ class ModelTurn:
         self._batches.append(batch)
 
     def _event(self, response: LlmResponse) -> Event:
-        fields = {name: value for name, value in response.__dict__.items() if value is not None and name in _COPIED}
+        said = response.__dict__
+        fields = {name: said[name] for name in _COPIED & response.model_fields_set if said[name] is not None}
         content: Content | None = fields.get("content")
         if content is not None:
             fields["content"] = assigned = self._ids.assigned(content, partial=bool(response.partial))

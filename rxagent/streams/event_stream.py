@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Generator
 from functools import partial
 from typing import Any, Protocol, TypeVar, final
 
-from reactivex import Observable, Observer, abc
+from reactivex import Observable, abc
 
 from . import aio
 from .dropped import as_raised
@@ -108,24 +108,10 @@ class EventStream(Observable[T]):
 
     def _open(self, give: Give, door: Door) -> None:
         """Start; `give((kind, value))` whenever the door has room."""
-
-        def on_next(item: T) -> None:
-            try:
-                door.await_room(item)
-            except Stopped:
-                return
-            give(("next", item))
-
-        def on_error(error: Exception) -> None:
-            door.is_complete = True
-            give(("error", error))
-
-        def on_completed() -> None:
-            door.is_complete = True
-            give(("end", None))
+        giver = _Giver(give, door)
 
         if self._launch is not None:  # no operators in between: the turn is taken on this thread, only the work moves
-            dispose = self._launch.launch(Observer(on_next, on_error, on_completed), door)
+            dispose = self._launch.launch(giver, door)
             door.scope.on_cancel(dispose)
             return
         context = contextvars.copy_context()
@@ -133,7 +119,7 @@ class EventStream(Observable[T]):
 
         def job() -> None:
             try:
-                handle = self.subscribe(on_next, on_error, on_completed)
+                handle = self.subscribe(giver)
                 door.scope.on_cancel(handle.dispose)
             except BaseException as error:
                 give(("error", error))
@@ -141,3 +127,29 @@ class EventStream(Observable[T]):
                     raise
 
         workers.spawn(job, context)
+
+
+@final
+class _Giver(abc.ObserverBase[Any]):
+    """Passes on what its door lets through."""
+
+    __slots__ = ("_door", "_give")
+
+    def __init__(self, give: Give, door: Door) -> None:
+        self._give = give
+        self._door = door
+
+    def on_next(self, value: Any) -> None:
+        try:
+            self._door.await_room(value)
+        except Stopped:
+            return
+        self._give(("next", value))
+
+    def on_error(self, error: Exception) -> None:
+        self._door.is_complete = True
+        self._give(("error", error))
+
+    def on_completed(self) -> None:
+        self._door.is_complete = True
+        self._give(("end", None))

@@ -258,7 +258,8 @@ class Iteration(Generic[T]):
         """What has come already: no wait, so that there is nothing to refuse."""
         if self._items.empty():  # nobody else takes from it
             return None
-        self._check()
+        if not self._door.is_complete:
+            self._door.scope.check()
         self._door.taker = aio.current_taker()
         return self._items.get_nowait()
 
