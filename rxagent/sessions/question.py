@@ -82,8 +82,17 @@ class Question:
 
 
 def pending_questions(events: Iterable[Event]) -> list[Question]:
-    """The open questions of a log, in its order. A long-running call that is to be confirmed first is one question."""
-    pairing = Pairing(events)
+    """The open questions of a log, in its order. A long-running call that is to be confirmed first is one question.
+
+    A call whose agent has marked its end since, because a resume without an answer has closed it, waits no longer:
+    nobody would take the answer.
+    """
+    pairing, ends = Pairing(), dict[tuple[str | None, str | None], int]()
+    for event in events:
+        if event.actions.end_of_agent:
+            ends[event.invocation_id, event.author] = pairing.position
+        pairing.read((event,))
     owed = [call for call in pairing.calls if call.long_running and not call.is_answered]
     asked = [pairing.original_of(call) for call in owed if call.is_question]
-    return [Question(call) for call in owed if call not in asked]
+    closed = [call for call in owed if ends.get((call.invocation_id, call.author), -1) > call.position]
+    return [Question(call) for call in owed if call not in asked and call not in closed]

@@ -15,7 +15,7 @@ from rxagent.flow.rearrange import STILL_PENDING
 from rxagent.sessions import SqliteSessionService
 from rxagent.testing.invariants import request_faults
 from rxagent.testing.scripted_model import ScriptedModel, call
-from rxagent.tools import FunctionTool
+from rxagent.tools import FunctionTool, LongRunningFunctionTool
 from tests.runner.driving import USER, log, put
 
 from .pausing import ASK, Refunds, answer, app_runner, llm, marks, run
@@ -222,3 +222,20 @@ def test_a_transfer_that_is_asked_for() -> None:
     run(runner, "Go")
     after = marks(run(runner, runner.pending(USER, "s")[0].approve()))
     assert after == ["root: response(escalate)", "kid: Kid.", "kid end", "root end"]
+
+
+@pytest.mark.promise("J38")
+def test_a_closed_invocation_asks_nothing() -> None:
+    """A resume by id without an answer closes an agent that had gone on with an interim value: the question is gone."""
+
+    def hold(request: str) -> str:
+        """Say something meanwhile."""
+        return "waiting"
+
+    turns = [[call("hold", request="?")], ["Waiting."], ["Closed."]]
+    runner = app_runner(llm("a", *turns, tools=[LongRunningFunctionTool(hold)]))
+    run(runner, "Go")
+    [question] = runner.pending(USER, "s")
+    assert marks(run(runner, invocation_id=question.invocation_id)) == ["a: Closed.", "a end"]
+    assert runner.pending(USER, "s") == []
+    assert run(runner, question.answer({"late": True})) == []
