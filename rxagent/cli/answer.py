@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import final
 
 from rxagent.events import Event
+from rxagent.flow.sealing import ABORTED
 
 from .in_words import call_in_words, response_in_words
 from .screen import Screen
@@ -40,12 +41,13 @@ class AnswerWriter:
             self._unsaved[event.author] = self._unsaved.get(event.author, "") + event.text
             self._screen.answer(event.text)
             return
-        self._finish(event.text, self._unsaved.pop(event.author, ""))
+        if event.text or event.error_code != ABORTED:  # what tells of a stop saves nothing of the answer
+            self._finish(event.text, self._unsaved.pop(event.author, ""))
         for call in event.function_calls:
             self._screen.note(call_in_words(call))
         for response in event.function_responses:
             self._screen.note(response_in_words(response))
-        if event.error_code:
+        if event.error_code and event.error_code != ABORTED:  # the command itself tells of a stop
             self._screen.note(f"{event.error_code}: {event.error_message or 'no message'}")
 
     def _announce(self, author: str | None) -> None:

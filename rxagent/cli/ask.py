@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from signal import SIGINT, SIGTERM
 from typing import Final, NamedTuple
 
 from rxagent.events import Event, Message
@@ -10,7 +11,7 @@ from rxagent.invocation import Outcome, RunConfig
 from rxagent.runner import Runner
 from rxagent.sessions import BaseSessionService, GetSessionConfig, Session
 
-from .interrupt import ctrl_c_cancels
+from .interrupt import REASONS, signals_cancel
 from .options import APP_NAME
 
 __all__ = ["Asked", "ask", "load_session"]
@@ -28,6 +29,11 @@ class Asked(NamedTuple):
     is_stopped: bool
     saved: list[Event]
 
+    @property
+    def is_shut_down(self) -> bool:
+        """True when this process is to end."""
+        return self.outcome is not None and self.outcome.reason == REASONS[SIGTERM]
+
 
 def ask(
     runner: Runner,
@@ -37,24 +43,24 @@ def ask(
     show: Callable[[Event], None],
     *,
     invocation_id: str | None = None,
+    timeout: float | None = None,
 ) -> Asked:
     """Ask, or answer, or go on with an invocation, and show each event.
 
-    Ctrl-C disposes the run, which is reported and not raised; a second one raises. Raises what the run ends with.
+    Ctrl-C, SIGTERM and the `timeout` (seconds) abort the run: its session is sealed, and its end is shown. That is
+    reported and not raised. A second Ctrl-C disposes it, and is raised. Raises what the run ends with.
     """
-    with ctrl_c_cancels() as scope:
+    with signals_cancel() as scope:
         before = load_session(runner.session_service, user, session)
-        run = runner.start(user, session, message, RunConfig(streaming_mode="sse"), invocation_id=invocation_id)
-        scope.on_cancel(run.dispose)
+        config = RunConfig(streaming_mode="sse", timeout=timeout)
+        run = runner.start(user, session, message, config, invocation_id=invocation_id)
+        scope.on_cancel(lambda: run.abort(scope.reason or REASONS[SIGINT]))
         with run:
             for event in run:
-                if scope.is_cancelled:
-                    break
-                show(event)
-        outcome = run.wait(timeout=_STOP_WAIT)
-        if outcome is not None and outcome.kind != "disposed":
-            for event in run:  # Ctrl-C came when it had ended already
-                show(event)
+                if not (event.partial and scope.is_cancelled):
+                    show(event)
+            outcome = run.wait(timeout=_STOP_WAIT)
+        if outcome is not None and outcome.kind != "aborted":
             return Asked(outcome, False, [])
         after = load_session(runner.session_service, user, session, after_seq=before.last_seq if before else None)
         return Asked(outcome, True, after.events if after else [])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Final
 
-from .exits import DONE
-from .options import add_command, add_model_options, add_session_options
+from .exits import DONE, SHUT_DOWN
+from .options import add_command, add_model_options, add_session_options, add_timeout_option
 
 if TYPE_CHECKING:
     from .options import Commands
@@ -19,7 +19,8 @@ examples:
   rxagent chat --db chat.db             go on next time where this conversation ends
   rxagent chat my_agents:support        an agent of yours
 
-Ctrl-C while an answer comes stops the answer and says what was saved; the conversation goes on.
+Ctrl-C while an answer comes stops the answer, seals the session and says what was saved; a second one leaves the answer
+at once. The conversation goes on. SIGTERM stops the answer and ends the conversation (exit code 143).
 Ctrl-C or Ctrl-D at the prompt leaves. /new begins a new session.
 """
 
@@ -39,6 +40,7 @@ def add_to(commands: Commands) -> None:
     )
     add_session_options(parser, without_db="without it the conversation is forgotten at the end")
     add_model_options(parser)
+    add_timeout_option(parser)
 
 
 def _chat(arguments: argparse.Namespace) -> int:
@@ -47,5 +49,6 @@ def _chat(arguments: argparse.Namespace) -> int:
     from .screen import open_screen
 
     with open_runner(arguments) as runner:
-        Conversation(runner, arguments.user, arguments.session, open_screen()).hold()
-    return DONE
+        talk = Conversation(runner, arguments.user, arguments.session, open_screen(), timeout=arguments.timeout)
+        talk.hold()
+    return SHUT_DOWN if talk.is_shut_down else DONE

@@ -28,11 +28,18 @@ _NEW: Final = "/new"
 
 @final
 class Conversation:
-    """Asks the runner's agent line by line, until the user leaves."""
+    """Asks the runner's agent line by line, until the user leaves, or the process is to end.
 
-    __slots__ = ("_at_terminal", "_runner", "_screen", "_session", "_user")
+    timeout: seconds for one answer.
+    """
 
-    def __init__(self, runner: Runner, user: str, session: str, screen: Screen) -> None:
+    __slots__ = ("_at_terminal", "_runner", "_screen", "_session", "_timeout", "_user", "is_shut_down")
+
+    def __init__(
+        self, runner: Runner, user: str, session: str, screen: Screen, *, timeout: float | None = None
+    ) -> None:
+        self.is_shut_down = False
+        self._timeout = timeout
         self._runner = runner
         self._user = user
         self._session = session
@@ -43,13 +50,14 @@ class Conversation:
         """Hold it, to its end."""
         if self._at_terminal:
             self._greet()
-        while (line := self._read()) is not None:
+        while not self.is_shut_down and (line := self._read()) is not None:
             if line.strip() == _NEW:
                 self._session = f"{datetime.now():%Y%m%d-%H%M%S}"
                 self._screen.note(f"Session {self._session!r} begins.")
             elif line.strip():
                 self._answer(line)
-                self._ask_for_answers()
+                if not self.is_shut_down:
+                    self._ask_for_answers()
 
     def _greet(self) -> None:
         with contextlib.suppress(ImportError):
@@ -88,7 +96,7 @@ class Conversation:
         """One answer. A run that fails is told, and the conversation goes on."""
         writer = AnswerWriter(self._screen)
         try:
-            asked = ask(self._runner, self._user, self._session, message, writer.show)
+            asked = ask(self._runner, self._user, self._session, message, writer.show, timeout=self._timeout)
         except BrokenPipeError:
             raise
         except RxAgentError as error:
@@ -101,6 +109,7 @@ class Conversation:
         else:
             self._screen.end_line()
             self._tell_end(asked, writer.unsaved)
+            self.is_shut_down = asked.is_shut_down
 
     def _tell_end(self, asked: Asked, unsaved: int) -> None:
         if asked.is_stopped:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from rxagent.events import Event, FunctionCall, FunctionResponse
+from rxagent.flow.sealing import SEAL_STATUSES, is_seal
 from rxagent.invocation import is_checkpoint
 from rxagent.sessions import Question
 
@@ -78,7 +79,9 @@ def _counted(events: Iterable[Event]) -> list[str]:
         if event.text:
             counts["message" if event.author == "user" else "answer"] += 1
         counts["call"] += len(event.function_calls)
-        counts["result"] += len(event.function_responses)
+        for response in event.function_responses:
+            made_up = is_seal(event) and (response.response or {}).get("status") in SEAL_STATUSES
+            counts["sealed call" if made_up else "result"] += 1
     return ["your message" if noun == "message" else _number(n, noun) for noun, n in counts.items() if n]
 
 

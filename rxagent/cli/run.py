@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from .exits import DONE, FAILED, INTERRUPTED
-from .options import add_command, add_model_options, add_session_options
+from .exits import DONE, FAILED, after_stop
+from .options import add_command, add_model_options, add_session_options, add_timeout_option
 
 if TYPE_CHECKING:
     from rxagent.events import Event
@@ -24,7 +24,8 @@ examples:
   rxagent run my_agents:support "Export report 7" --json | jq .author
 
 The answer goes to stdout as it streams, tool calls and other notes to stderr.
-Ctrl-C stops the run (exit code 130) and says what was saved.
+Ctrl-C stops the run (exit code 130), seals the session and says what was saved; a second one leaves at once.
+--timeout (124) and SIGTERM (143) stop it, too.
 """
 
 
@@ -44,6 +45,7 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("text", metavar="TEXT", help="the question")
     add_session_options(parser, without_db="without it the session is forgotten at the end")
     add_model_options(parser)
+    add_timeout_option(parser)
     parser.add_argument("--json", action="store_true", help="print each event as a line of JSON")
 
 
@@ -59,13 +61,13 @@ def _run(arguments: argparse.Namespace) -> int:
     show: Callable[[Event], None] = _print_json if arguments.json else writer.show
     try:
         with open_runner(arguments) as runner:
-            asked = ask(runner, arguments.user, arguments.session, arguments.text, show)
+            asked = ask(runner, arguments.user, arguments.session, arguments.text, show, timeout=arguments.timeout)
             waiting = runner.pending(arguments.user, arguments.session) if arguments.db is not None else []
     finally:
         screen.end_line()
     if asked.is_stopped:
         screen.note(stop_in_words(asked.saved, writer.unsaved))
-        return INTERRUPTED
+        return after_stop(asked.outcome.reason if asked.outcome is not None else None)
     if asked.outcome is not None and asked.outcome.kind not in ("completed", "paused"):
         screen.note(str(asked.outcome))
         return FAILED

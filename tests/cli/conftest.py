@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 AGENTS = '''
+import asyncio
+
 import reactivex as rx
 
 from rxagent import BaseLlm, Content, FunctionCall, FunctionTool, LlmAgent, LlmResponse, Part
@@ -20,10 +22,16 @@ def get_weather(city: str) -> dict:
     return {"city": city, "degrees": 21}
 
 
+async def work() -> None:
+    """Work."""
+    await asyncio.sleep(60)
+
+
 def agent(name, *turns, **more):
     return LlmAgent(name=name, model=ScriptedModel(*turns, repeat_last=True), **more)
 
 
+toiling = agent("toiling", [call("work")], tools=[work])
 support = agent("support", [call("get_weather", city="Oslo")], ["It is ", "21 ", "degrees."], tools=[get_weather])
 echo = agent("echo", ["Understood."])
 slow = agent("slow", ["It is ", "21 ", pause(60), "degrees."])

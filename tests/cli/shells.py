@@ -99,6 +99,10 @@ class TerminalShell:
                 return self._process.wait(_AGAIN)
         raise AssertionError(f"it does not end; what came: {self.seen!r}")
 
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
+
     def wait(self) -> int:
         """The exit code."""
         return self._process.wait(_LIMIT)

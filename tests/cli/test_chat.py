@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import signal
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,7 @@ def test_ctrl_c_stops_the_answer_and_the_conversation_goes_on(folder: Path) -> N
     log = shells.rxagent(folder, "sessions", "show", "default", "--db", "c.db").stdout
     assert [line.split(maxsplit=1)[1] for line in log.splitlines()] == [
         "user: Where are you?",
+        "later: INVOCATION_ABORTED: The run was aborted: user_stop",
         "user: And now?",
         "later: Here I am.",
         "later: (finished)",
@@ -100,3 +102,16 @@ def test_ctrl_c_stops_the_local_model(folder: Path) -> None:
         shell.wait_for("capital of France?\n")
         assert shell.wait_for("\n> ").strip()
         assert shell.leave() == 0
+
+
+def test_sigterm_ends_the_conversation(folder: Path) -> None:
+    """SIGTERM in mid-answer stops the answer, stores the seal, and ends the conversation with 143."""
+    with shells.TerminalShell(folder, "chat", "my_agents:later", "--db", "c.db") as shell:
+        shell.wait_for("> ")
+        shell.send("Where are you?\n")
+        shell.wait_for("It is 21 ")
+        shell.signal(signal.SIGTERM)
+        shell.wait_for("Stopped. Saved: your message. Lost: 9 characters of the unfinished answer.")
+        assert shell.wait() == 143
+    log = shells.rxagent(folder, "sessions", "show", "default", "--db", "c.db").stdout
+    assert log.splitlines()[-1].endswith("later: INVOCATION_ABORTED: The run was aborted: worker_shutdown")

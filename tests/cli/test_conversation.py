@@ -41,10 +41,10 @@ def test_a_second_ctrl_c_while_stopping_does_not_leave(
 ) -> None:
     """Ctrl-C that comes as an exception out of a question ends the question alone."""
 
-    def interrupted(runner: Runner, user: str, session: str, text: str, show: Any) -> Any:
+    def interrupted(runner: Runner, user: str, session: str, text: str, show: Any, **more: Any) -> Any:
         if text == "One":
             raise KeyboardInterrupt
-        return ask(runner, user, session, text, show)
+        return ask(runner, user, session, text, show, **more)
 
     monkeypatch.setattr(conversation, "ask", interrupted)
     _hold("One\nTwo\n", monkeypatch)

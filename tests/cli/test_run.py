@@ -77,7 +77,7 @@ def test_the_answer_streams_and_ctrl_c_leaves_it(folder: Path) -> None:
     assert out == b"\n"
     assert err.decode() == "Stopped. Saved: your message. Lost: 9 characters of the unfinished answer.\n"
     log = shells.rxagent(folder, "sessions", "show", "default", "--db", "c.db").stdout
-    assert log == "  1  user: Weather?\n"
+    assert log == "  1  user: Weather?\n  2  slow: INVOCATION_ABORTED: The run was aborted: user_stop\n"
 
 
 def test_a_failed_run_is_told_without_a_traceback(folder: Path) -> None:
@@ -119,3 +119,40 @@ def test_an_agent_that_is_not_there(target: str, words: str, folder: Path, capsy
     """What cannot be loaded ends with 2 and says what was not found."""
     assert main(["run", target, "Hi"]) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "reason"), [("SIGTERM", 143, "worker_shutdown"), ("timeout", 124, "request_timeout")]
+)
+def test_other_stops(how: str, code: int, reason: str, folder: Path) -> None:
+    """SIGTERM and --timeout stop the run as Ctrl-C does, each with a reason and an exit code; the seal is stored."""
+    more = ["--timeout", "1"] if how == "timeout" else []
+    with shells.start(folder, "run", "my_agents:slow", "Weather?", "--db", "c.db", *more) as process:
+        assert process.stdout is not None
+        seen = b""
+        while seen != b"It is 21 ":
+            byte = process.stdout.read(1)
+            assert byte
+            seen += byte
+        if how == "SIGTERM":
+            process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert err.decode() == "Stopped. Saved: your message. Lost: 9 characters of the unfinished answer.\n"
+    log = shells.rxagent(folder, "sessions", "show", "default", "--db", "c.db").stdout
+    assert log == f"  1  user: Weather?\n  2  slow: INVOCATION_ABORTED: The run was aborted: {reason}\n"
+
+
+def test_ctrl_c_in_a_tool_seals_its_call(folder: Path) -> None:
+    """Stopped in a tool: the call and its seal are stored, and the next question is answered."""
+    with shells.start(folder, "run", "my_agents:toiling", "Work.", "--db", "c.db") as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == b"-> work()\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, b"")
+    lines = err.decode().splitlines()
+    assert lines[0].startswith('<- work: {"status": "stopped"')
+    assert lines[-1] == "Stopped. Saved: your message, 1 call, 1 sealed call. Lost: nothing."
+    ended = shells.rxagent(folder, "run", "my_agents:echo", "Hello", "--db", "c.db")
+    assert (ended.returncode, ended.stdout) == (0, "Understood.\n")
