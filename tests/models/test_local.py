@@ -87,15 +87,18 @@ def test_the_small_weights_call_a_tool() -> None:
 
 @pytest.mark.promise("J5", "chunks")
 def test_a_server_in_mid_answer_is_idle_within_200_ms_of_a_dispose() -> None:
-    """A dispose in mid-answer stops the computing: within 200 ms the server's process uses no more CPU time."""
-    with servers.lease(_parameters(), CancelScope()) as server:
+    """A dispose in mid-answer stops the computing: the server's process spends at most 200 ms of CPU time after it.
+
+    On a machine of its own that is the time until it is idle; on a busy one a clock would measure the others.
+    """
+    with servers.lease(_parameters(threads=1), CancelScope()) as server:
         pid = server.pid
-    idle_after = statistics.median(_dispose_in_mid_answer(LocalModel(), pid) for _ in range(3))
-    assert idle_after < 0.2
+    spent = statistics.median(_dispose_in_mid_answer(LocalModel(threads=1), pid) for _ in range(3))
+    assert spent < 200
 
 
 def _dispose_in_mid_answer(model: LocalModel, pid: int) -> float:
-    """Seconds from the dispose to the last CPU time that the server used."""
+    """CPU time in ms that the server spends after the dispose, until it rests for half a second."""
     arrived: SimpleQueue[LlmResponse] = SimpleQueue()
     request = _ask("Tell me a very long story about the sea.", max_output_tokens=2000)
     handle = model.generate_content(request, True).subscribe(arrived.put)
@@ -105,15 +108,15 @@ def _dispose_in_mid_answer(model: LocalModel, pid: int) -> float:
     arrived.get(timeout=_LIMIT)
     assert _cpu_ms(pid) > busy  # the measure can tell
     handle.dispose()
+    began = used = _cpu_ms(pid)
     disposed = last_busy = time.monotonic()
-    used = _cpu_ms(pid)
     tick = threading.Event()
     while time.monotonic() - last_busy < 0.5 and time.monotonic() - disposed < 10:
         tick.wait(0.01)
         now = _cpu_ms(pid)
         if now - used > 0.5:
             used, last_busy = now, time.monotonic()
-    return last_busy - disposed
+    return used - began
 
 
 def _cpu_ms(pid: int) -> float:
