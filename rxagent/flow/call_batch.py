@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, final
 
 from reactivex import Observable
@@ -29,7 +31,7 @@ class CallBatch:
 
     The first error leaves the call that it comes from open, and is raised; after `close` the others are open, too, but
     for those that have finished: `answer` still has their responses.
-    confirmations: what the user has decided, call by call.
+    confirmations: what the user has decided, call by call. show: takes the partial events of what a tool reports.
     Threads: one worker; it may block.
     """
 
@@ -43,6 +45,7 @@ class CallBatch:
         calls: Sequence[FunctionCall],
         tools: dict[str, BaseTool],
         confirmations: Sequence[ToolConfirmation | None] = (),
+        show: Emit[Event] | None = None,
     ) -> None:
         decided = zip(calls, confirmations or [None] * len(calls), strict=True)
         self._context = context
@@ -50,6 +53,10 @@ class CallBatch:
         self._runs = [ToolRun(agent, context, scope, call, tools, confirmation) for call, confirmation in decided]
         self._waiting = deque(run for run in self._runs if not run.has_ended)
         self._started: list[ToolRun] = []  # by their place in the gather
+        if show is not None and context.run_config.streaming_mode == "sse":
+            thread = threading.get_ident()
+            for run in self._runs:
+                run.context.show_progress = partial(self._show, show, thread, run)
         mode = context.run_config.tool_execution_mode
         self.one_by_one = mode == "sequential"
         self._on_workers = mode == "parallel_subscribe" and len(self._waiting) > 1
@@ -110,6 +117,21 @@ class CallBatch:
             content=Content(role="user", parts=tuple(part for _, part in parts)),
             actions=_merged([run.context.actions for run, _ in parts]),
         )
+
+    def _show(self, show: Emit[Event], thread: int, run: ToolRun, text: str) -> bool:
+        """Show what a tool reports: on the batch's own thread at once, from another one when this one waits."""
+        context = self._context
+        event = Event(
+            invocation_id=context.invocation_id,
+            author=context.agent.name,
+            branch=context.branch,
+            partial=True,
+            custom_metadata={"tool_progress": {"id": run.call.id, "name": run.call.name, "text": text}},
+        )
+        if threading.get_ident() != thread:
+            return self._gather.tell(lambda: show(event))
+        show(event)
+        return True
 
     def _take_arrived(self) -> None:
         while self._gather.pending and self._gather.has_arrived:

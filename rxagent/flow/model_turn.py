@@ -109,7 +109,9 @@ class ModelTurn:
         self._scope.check()
         self._request = request_with_tools(self._agent, self._context)
         asked, confirmations = [call for call, _ in calls], [confirmation for _, confirmation in calls]
-        self._batches.append(CallBatch(self._agent, self._context, self._scope, asked, self._tools(), confirmations))
+        self._batches.append(
+            CallBatch(self._agent, self._context, self._scope, asked, self._tools(), confirmations, show=self._emit)
+        )
         yield from self._taken(asking=False)
 
     def _taken(self, *, asking: bool) -> Generator[Transfer, Event | None, None]:
@@ -205,7 +207,7 @@ class ModelTurn:
         self._show(event)
         if event.partial or not event.function_calls:
             return
-        batch = CallBatch(self._agent, self._context, self._scope, event.function_calls, self._tools())
+        batch = CallBatch(self._agent, self._context, self._scope, event.function_calls, self._tools(), show=self._emit)
         self._batches.append(batch)
 
     def _event(self, response: LlmResponse) -> Event:

@@ -157,6 +157,7 @@ class ToolContext(CallbackContext):
     __slots__ = (
         "function_call_id",
         "landing",
+        "show_progress",
         "tool_confirmation",
     )
 
@@ -172,6 +173,14 @@ class ToolContext(CallbackContext):
         self.function_call_id = function_call_id
         self.tool_confirmation = tool_confirmation
         self.landing = context.invocation.calls.landing(function_call_id)
+        self.show_progress: Callable[[str], bool] | None = None
+
+    def report_progress(self, text: str) -> bool:
+        """Show a piece of what the tool puts out, as a partial event that is never stored. From any thread.
+
+        False when it was not shown: without `streaming_mode="sse"`, after a stop, or when too much of it waits already.
+        """
+        return self.show_progress is not None and not self.is_aborted and self.show_progress(text)
 
     def request_confirmation(self, hint: str = "", payload: Any = None) -> None:
         """Ask the user about this call. What the tool then returns is provisional: with the answer it runs again.

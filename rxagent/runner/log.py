@@ -48,7 +48,8 @@ class RunLog:
         """Queue a partial event."""
         if self._fate.is_decided:
             return
-        self._partials += 1
+        if event.content is not None:
+            self._partials += 1
         if self._invocation.run_config.keep_partial_on_abort:
             self._half.append(event)
         self._outlet.put("next", self._replaced(event, context, self._invocation.scope))

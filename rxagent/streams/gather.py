@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any, Generic, TypeVar, final
+from typing import Any, Generic, TypeAlias, TypeVar, final
 
 from reactivex import Observable
 
@@ -15,6 +16,11 @@ __all__ = ["Gather"]
 
 T = TypeVar("T")
 
+_End: TypeAlias = tuple[int, Any, Exception | None]
+
+_MOST_JOBS = 64
+"""How much may wait to be told."""
+
 
 @final
 class Gather(Generic[T]):
@@ -24,14 +30,16 @@ class Gather(Generic[T]):
         ends     --c---a-b
         results  ---------[a, b, c]
 
-    Leaving the `with` block disposes those that have not ended.
+    Leaving the `with` block disposes those that have not ended. What `tell` was given runs in between, while it waits.
     Threads: add and results on one thread; the Singles complete on whichever thread they like, and nothing of the
-    adder's runs there.
+    adder's runs there; tell from any thread.
     """
 
     def __init__(self, scope: CancelScope) -> None:
         self._scope = scope.child()
-        self._inbox: SimpleQueue[tuple[int, Any, Exception | None]] = SimpleQueue()
+        self._inbox: SimpleQueue[_End | None] = SimpleQueue()  # None: look at the jobs
+        self._arrived: deque[_End] = deque()
+        self._jobs: deque[Callable[[], object]] = deque()
         self._pending: dict[int, Callable[[], None]] = {}
         self._added = 0
 
@@ -73,15 +81,31 @@ class Gather(Generic[T]):
     @property
     def has_arrived(self) -> bool:
         """True when `take` would not wait."""
-        return not self._inbox.empty()
+        while not self._arrived and not self._inbox.empty():
+            self._sort(self._inbox.get_nowait())
+        return bool(self._arrived)
 
     def take(self) -> tuple[int, T | None, Exception | None]:
         """The next end, in time: the Single's place, and its value or its error. Waits; a cancel leaves by Stopped."""
-        item = self._scope.wait(self._inbox)
-        assert item is not None  # no time limit
-        index, value, error = item
+        while not self._arrived:
+            self._sort(self._scope.wait(self._inbox))
+        index, value, error = self._arrived.popleft()
         self._pending.pop(index)()
         return index, value, error
+
+    def tell(self, job: Callable[[], object]) -> bool:
+        """Have `job` run where `take` waits, before it takes up what comes later. False when too many wait already."""
+        if len(self._jobs) >= _MOST_JOBS:
+            return False
+        self._jobs.append(job)
+        self._inbox.put(None)
+        return True
+
+    def _sort(self, item: _End | None) -> None:
+        if item is not None:
+            self._arrived.append(item)
+        elif self._jobs:
+            self._jobs.popleft()()
 
     def results(self) -> list[T]:
         """Wait for all; raises the first error."""

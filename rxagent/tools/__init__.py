@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .artifact_tools import LoadArtifactsTool, load_artifacts
     from .examples import BaseExampleProvider, Example, ExampleTool
     from .memory_tools import LoadMemoryTool, PreloadMemoryTool, load_memory, preload_memory
+    from .process_tool import ProcessTool
 
 __all__ = [
     "BaseExampleProvider",
@@ -30,6 +31,7 @@ __all__ = [
     "LoadMemoryTool",
     "LongRunningFunctionTool",
     "PreloadMemoryTool",
+    "ProcessTool",
     "ToolFilter",
     "ToolLike",
     "TurnContext",
@@ -50,6 +52,7 @@ _LATER: Final = {  # tools that few agents have are loaded when they are asked f
     "LoadArtifactsTool": "artifact_tools",
     "LoadMemoryTool": "memory_tools",
     "PreloadMemoryTool": "memory_tools",
+    "ProcessTool": "process_tool",
     "load_artifacts": "artifact_tools",
     "load_memory": "memory_tools",
     "preload_memory": "memory_tools",

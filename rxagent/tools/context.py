@@ -35,6 +35,7 @@ class CallContext(TurnContext, Protocol):
     on the stopping thread; returns what takes the callback back.
     actions: what the event of this call's response will carry besides the result.
     tool_confirmation: what the user has decided about this call, None before. request_confirmation: asks.
+    report_progress: shows a piece of output as a partial event, from any thread; False when it could not.
     end_invocation: set it to True to end the run after this call.
 
     For a type checker a subclass of BaseTool names this type in `run_async`, not a narrower one.
@@ -52,6 +53,8 @@ class CallContext(TurnContext, Protocol):
     def tool_confirmation(self) -> ToolConfirmation | None: ...
 
     def request_confirmation(self, hint: str = "", payload: Any = None) -> None: ...
+
+    def report_progress(self, text: str) -> bool: ...
 
     @property
     def is_aborted(self) -> bool: ...

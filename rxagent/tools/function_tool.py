@@ -149,7 +149,10 @@ class FunctionTool(BaseTool):
         if self._is_coroutine:
             func = cast(Callable[..., Coroutine[Any, Any, object]], self._func)
             return self._later(lambda: func(**bound), landing)
-        value = self._func(**bound)
+        return self._made(self._func(**bound), tool_context, landing)
+
+    def _made(self, value: object, tool_context: CallContext, landing: Landing) -> Result | _Later:
+        """What is made of the value that the function gave."""
         if value is None or isinstance(value, _PLAIN) or not is_deferred(value):
             return to_result(value)
         if inspect.iscoroutine(value):

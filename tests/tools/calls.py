@@ -33,6 +33,9 @@ class HandContext:
     def is_aborted(self) -> bool:
         return self.scope.is_cancelled
 
+    def report_progress(self, text: str) -> bool:
+        return False
+
     def request_confirmation(self, hint: str = "", payload: Any = None) -> None:
         self.actions.requested_tool_confirmations[self.function_call_id] = ToolConfirmation(hint=hint, payload=payload)
 
