@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Generator
 from typing import Final, Protocol, TypeAlias, cast, final, runtime_checkable
 
@@ -82,7 +81,7 @@ class _Chain:
         self._emit = emit
         self._scope = scope
         self._frames: list[tuple[Frames, Activation]] = []
-        self._points: deque[ResumePoint] = deque()  # of the agents that are entered again
+        self._points: list[ResumePoint] = []  # of the agents that are entered again; few
         self._last: Event | None = None
 
     def run(self, agent: Handing, parent: InvocationContext) -> None:
@@ -126,7 +125,7 @@ class _Chain:
         self._points.extend(map(ResumePoint, below, trail.lasts))
 
     def _enter(self, agent: Handing, above: InvocationContext, emit: Emit[Event]) -> bool:
-        point = self._points.popleft() if self._points else None
+        point = self._points.pop(0) if self._points else None
         if point is _FINISHED:
             return False
         activation = Activation(agent.entered(above), point)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import time
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import Any, Literal, final
 
 __all__ = ["CallBook", "Landing", "LandingState"]
@@ -24,10 +25,10 @@ class Landing:
     Told by the tool itself, on whichever thread it ends, also when the run no longer waits for it.
     """
 
-    __slots__ = ("_changed", "result", "state")
+    __slots__ = ("_landed", "result", "state")
 
-    def __init__(self, changed: threading.Condition) -> None:
-        self._changed = changed
+    def __init__(self, landed: SimpleQueue[None]) -> None:
+        self._landed = landed
         self.state: LandingState = "waiting"
         self.result: dict[str, Any] | None = None
 
@@ -54,26 +55,27 @@ class Landing:
             self._land("waiting")
 
     def _land(self, state: LandingState) -> None:
-        with self._changed:
-            self.state = state
-            self._changed.notify_all()
+        self.state = state
+        self._landed.put(None)
 
 
 @final
 class CallBook:
-    """The landings of a run's calls, and whoever ran them, by call id. Threads: any."""
+    """The landings of a run's calls, and whoever ran them, by call id. Threads: any; one of them may wait."""
 
-    __slots__ = ("_changed", "_landings", "runs")
+    __slots__ = ("_landed", "_landings", "runs")
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._landed: SimpleQueue[None] = (
+            SimpleQueue()
+        )  # wakes who waits; a Condition takes 1 KiB, and each run has one
         self._landings: dict[str, Landing] = {}
         self.runs: dict[str, Any] = {}
         """The flow's own record of each call."""
 
     def landing(self, call_id: str) -> Landing:
         """The landing of a call; a new one the first time, and when the call is run again."""
-        landing = self._landings[call_id] = Landing(self._changed)
+        landing = self._landings[call_id] = Landing(self._landed)
         return landing
 
     def find(self, call_id: str) -> Landing | None:
@@ -83,8 +85,10 @@ class CallBook:
     def wait(self, seconds: float) -> None:
         """Wait until every call that is running has landed, at most `seconds`."""
         deadline = time.monotonic() + seconds
-        with self._changed:
-            while any(landing.state == "running" for landing in list(self._landings.values())):
-                left = deadline - time.monotonic()
-                if left <= 0 or not self._changed.wait(left):
+        with suppress(Empty):
+            while True:
+                while not self._landed.empty():  # of calls that have landed before the look
+                    self._landed.get_nowait()
+                if not any(landing.state == "running" for landing in list(self._landings.values())):
                     return
+                self._landed.get(timeout=max(deadline - time.monotonic(), 0.0))

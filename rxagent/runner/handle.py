@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -183,7 +183,9 @@ class _Waiting:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._items: OrderedDict[int, tuple[str, Any]] = OrderedDict()  # by their number: each is found at once
-        self._partials: deque[int] = deque()  # the numbers of the partial ones
+        self._partials: list[
+            int
+        ] = []  # the numbers of the partial ones; few, and often none: then no deque's 760 bytes
         self._number = 0
         self._ended = False
         self._wake: SimpleQueue[bool] = SimpleQueue()
@@ -196,7 +198,7 @@ class _Waiting:
             if event.partial:
                 self._partials.append(self._number)
                 if len(self._partials) > _MOST_PARTIALS:
-                    del self._items[self._partials.popleft()]
+                    del self._items[self._partials.pop(0)]
             self._append("next", event)
         self._tell()
 
@@ -229,7 +231,7 @@ class _Waiting:
             if item[0] == "next":
                 del self._items[number]
                 if item[1].partial:
-                    self._partials.popleft()
+                    self._partials.pop(0)
             return item
 
     def _end(self, kind: str, value: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections import deque
 from collections.abc import Callable
 from typing import Literal, Protocol, TypeVar, final
 
@@ -36,7 +35,7 @@ class Line:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._waiting: deque[Waiting] = deque()
+        self._waiting: dict[Waiting, None] = {}  # in their order
         self.holder: Waiting | None = None
 
     def enter(self, run: Waiting) -> None:
@@ -44,7 +43,7 @@ class Line:
 
         def change() -> None:
             if run.turn == "new":
-                self._waiting.append(run)
+                self._waiting[run] = None
 
         self._step(change)
 
@@ -52,8 +51,7 @@ class Line:
         """Give up the turn, or the wait for it. Twice is once."""
 
         def change() -> None:
-            if run in self._waiting:
-                self._waiting.remove(run)
+            self._waiting.pop(run, None)
             if self.holder is run:
                 self.holder = None
             run.turn = "left"
@@ -65,7 +63,8 @@ class Line:
         with self._lock:
             change()
             if self.holder is None and self._waiting:
-                self.holder = fresh = self._waiting.popleft()
+                self.holder = fresh = next(iter(self._waiting))
+                del self._waiting[fresh]
                 fresh.turn = "has"
         if fresh is not None:
             fresh.begin()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, Literal, final
 
@@ -40,7 +39,7 @@ class Outlet:
         self._context = context
         self._on_broken = on_broken
         self._lock = threading.Lock()
-        self._items: deque[tuple[_Kind, Any]] = deque()
+        self._items: list[tuple[_Kind, Any]] = []  # a few at most; an empty deque takes 760 bytes
         self._busy = False
         self._open = True
         self.raised: BaseException | None = None
@@ -67,7 +66,7 @@ class Outlet:
         with self._lock:
             kept = [item for item in self._items if not (item[0] == "next" and getattr(item[1], "partial", False))]
             dropped = len(self._items) - len(kept)
-            self._items = deque(kept)
+            self._items = kept
             return dropped
 
     def drain(self) -> None:
@@ -83,14 +82,14 @@ class Outlet:
                     if not self._open:
                         self._let_go()
                     return
-                kind, value = self._items.popleft()
+                kind, value = self._items.pop(0)
             if kind == "next":
                 try:
                     self._context.run(self._observer.on_next, value)
                 except BaseException as error:  # never seen by the flow
                     with self._lock:
                         self.raised = error
-                        self._items = deque(item for item in self._items if item[0] != "next")  # an end stays
+                        self._items = [item for item in self._items if item[0] != "next"]  # an end stays
                     guarded("on_broken", self._on_broken, error)
             elif kind == "error" or self.raised is not None:
                 guarded("on_error", self._context.run, self._observer.on_error, self.raised or value)
