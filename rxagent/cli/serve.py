@@ -63,6 +63,7 @@ def add_to(commands: Commands) -> None:
 
 def _serve(arguments: argparse.Namespace) -> int:
     try:
+        from rxagent.serve.agui_routes import agui_routes
         from rxagent.serve.server import LOOPBACK, Server, raise_file_limit
     except ModuleNotFoundError as error:
         from rxagent.errors import UsageError
@@ -88,7 +89,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     raise_file_limit()
     with open_runner(arguments) as runner:
         runner.auto_create_session = False  # as ADK's server: a session that was deleted is not made again by a run
-        app = create_app(runner, settings=settings, more=(page_routes,))
+        app = create_app(runner, settings=settings, more=(page_routes, agui_routes))
 
         def say(host: str, port: int) -> None:
             place = f"[{host}]" if ":" in host else host

@@ -110,6 +110,15 @@ class Browser:
 
         self.until(press)
 
+    def click(self, css: str) -> None:
+        """Click on the element, once it is there; one that is replaced in between is looked for again."""
+
+        def click() -> bool:
+            self.one(css).click()
+            return True
+
+        self.until(click)
+
     def send(self, text: str) -> None:
         """Write a message and send it."""
         self.one("#send")

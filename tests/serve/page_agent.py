@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from reactivex import Observable
 
-from rxagent import LlmAgent
+from rxagent import LlmAgent, SequentialAgent
 from rxagent.errors import ModelError
 from rxagent.events import Content, Part
 from rxagent.models import BaseLlm, LlmRequest, LlmResponse
@@ -16,7 +17,7 @@ from rxagent.streams import Blocking, CancelScope
 from rxagent.testing import call
 from rxagent.tools import BaseTool, FunctionTool, LongRunningFunctionTool
 
-__all__ = ["agent"]
+__all__ = ["agent", "team"]
 
 STORY = "Once upon a time there was a run that could be stopped at any instant, and nobody was ever surprised by it. "
 
@@ -54,9 +55,9 @@ class Words(BaseLlm):
 
 
 def _spoken(text: str, pause: float, scope: CancelScope) -> Iterator[LlmResponse]:
-    for word in text.split(" "):
+    for word in re.findall(r"\S+\s*", text):
         scope.sleep(pause)
-        yield LlmResponse(content=Content.model(word + " "), partial=True)
+        yield LlmResponse(content=Content.model(word), partial=True)
     yield LlmResponse(content=Content.model(text), finish_reason="STOP")
 
 
@@ -85,3 +86,6 @@ tools: list[BaseTool] = [
     LongRunningFunctionTool(ask_depot),
 ]
 agent = LlmAgent(name="support", description="Answers, exports, refunds", model=Words("scripted"), tools=list(tools))
+team = SequentialAgent(
+    name="team", sub_agents=[LlmAgent(name="first", model=Words("one")), LlmAgent(name="second", model=Words("two"))]
+)

@@ -85,7 +85,7 @@ def test_stop_ends_a_tool(page: Browser) -> None:
     page.one(".tool[data-is=running]")
     page.press("Stop")
     page.says("#chat", "1 call sealed")
-    page.one(".tool[data-is=stopped] summary").click()
+    page.click(".tool[data-is=stopped] summary")
     page.says(".tool[data-is=stopped]", "It has no result; part of it may have happened.")
     page.idle()
     page.send("go on")
@@ -142,7 +142,7 @@ def test_a_session_that_is_left_and_visited_again_shows_its_run(page: Browser) -
     page.says("#list .live", "running")
     page.send("hello")
     page.says("#chat", "You said: hello")
-    page.one(f"#list [data-session='{name}']").click()
+    page.click(f"#list [data-session='{name}']")
     page.one(".tool[data-is=running]")
     page.press("Stop")
     page.says("#chat", "1 call sealed")
@@ -240,7 +240,7 @@ def test_axe_finds_nothing(page: Browser, width: int, scheme: str) -> None:
     page.look(width, 800, scheme)
     page.js(AXE.read_text())
     no_violations(page)
-    page.one("#open-inspector").click()
+    page.click("#open-inspector")
     page.one("#facts")
     no_violations(page)
 
@@ -258,7 +258,7 @@ def test_narrow_windows_have_the_sessions_behind_a_button(page: Browser) -> None
     """It opens them over the conversation, which the keyboard then cannot reach; Escape goes back."""
     page.look(390)
     assert not page.driver.find_element("id", "sessions").is_displayed()
-    page.one("#open-sessions").click()
+    page.click("#open-sessions")
     page.one("#sessions")
     assert page.focused() == "sessions-title"
     assert page.js("return document.querySelector('main').inert") is True

@@ -1,0 +1,72 @@
+// What the AG-UI client for JavaScript sees of the four endings of a run: one line of JSON.
+// Usage: node agui_client.cjs NODE_MODULES BASE_URL [SCENE]
+const [modules, base, only] = process.argv.slice(2);
+const { HttpAgent } = require(require.resolve("@ag-ui/client", { paths: [modules] }));
+
+async function scene(thread, steps) {
+  const agent = new HttpAgent({ url: `${base}/agui`, threadId: thread });
+  const seen = [];
+  let told = () => {};
+  const runs = [];
+  const say = (content) => agent.addMessage({ id: `said-${seen.length}-${thread}`, role: "user", content });
+  const run = async (parameters = {}) => {
+    const error = await agent.runAgent(parameters, {
+      onEvent: ({ event }) => { seen.push(event); told(event); },
+    }).then(() => null, (caught) => String(caught));
+    runs.push(error);
+  };
+  const until = (type) => new Promise((done) => {
+    if (seen.some((event) => event.type === type)) done();
+    told = (event) => { if (event.type === type) done(event); };
+  });
+  await steps({ agent, say, run, until, seen });
+  return {
+    errors: runs,
+    last: seen.at(-1),
+    types: seen.map((event) => event.type),
+    outcomes: seen.filter((event) => event.type === "RUN_FINISHED").map((event) => event.outcome?.type),
+    messages: agent.messages,
+    pending: agent.pendingInterrupts ?? [],
+  };
+}
+
+const scenes = {
+  success: async ({ say, run }) => {
+    say("poem please");
+    await run();
+  },
+  cancelled: async ({ say, run, until, seen }) => {
+    say("export the report");
+    const going = run();
+    await until("TOOL_CALL_END");
+    const { runId } = seen.find((event) => event.type === "RUN_STARTED");
+    await fetch(`${base}/agui/runs/${encodeURIComponent(runId)}/cancel`, { method: "POST" });
+    await going;
+    say("go on");
+    await run();
+  },
+  truncated: async ({ agent, say, run, until }) => {
+    say("export the report");
+    const going = run();
+    await until("TOOL_CALL_END");
+    agent.abortRun();
+    await going;
+    say("go on");
+    await run();
+  },
+  interrupt: async ({ agent, say, run, seen }) => {
+    say("refund order 7");
+    await run();
+    const { interrupts } = seen.at(-1).outcome;
+    await run({ resume: interrupts.map(({ id }) => ({ interruptId: id, status: "resolved", payload: { confirmed: true } })) });
+  },
+};
+
+async function main() {
+  const found = {};
+  for (const [name, steps] of Object.entries(scenes)) {
+    if (!only || only === name) found[name] = await scene(`t-${name}`, steps);
+  }
+  console.log(JSON.stringify(found));
+}
+main().then(() => process.exit(0), (error) => { console.error(error); process.exit(1); });
