@@ -22,6 +22,7 @@ from rxagent.streams.iteration import Iteration
 
 from .app import App
 from .handle import RunHandle
+from .leftovers import Leftover, Leftovers
 from .run import Run
 from .run_source import RunSource
 from .spec import RunSpec
@@ -76,7 +77,7 @@ class Runner:
         self._owns_service = session_service is None
         self._lock = threading.Lock()
         self._live: set[Run] = set()
-        self._leftovers: set[Run] = set()
+        self._leftovers = Leftovers()
         self._closed = False
 
     # -- the four doors ------------------------------------------------------------------------------------------------
@@ -216,21 +217,23 @@ class Runner:
         """A run has ended."""
         with self._lock:
             self._live.discard(run)
+        if run.outcome is not None:
+            self._leftovers.ended(run.invocation.id, run.outcome.duration_ms / 1e3)
 
     def note_leftover(self, run: Run) -> None:
         """A run ends by its grace, while some of its work goes on."""
-        with self._lock:
-            self._leftovers.add(run)
+        self._leftovers.note(run)
 
     def forget_leftover(self, run: Run) -> None:
         """The last work of a run has ended."""
-        with self._lock:
-            self._leftovers.discard(run)
+        self._leftovers.forget(run)
 
-    def leftovers(self) -> list[str]:
-        """The invocation ids of runs that have ended by their grace period while work of theirs still runs."""
-        with self._lock:
-            return [run.invocation.id for run in self._leftovers]
+    def leftovers(self) -> list[Leftover]:
+        """What has outlived its run: work beyond the grace, and threads and processes that tools have started.
+
+        The last two of the newest 256 runs, where /proc tells of them.
+        """
+        return self._leftovers.all()
 
     # -- closing -------------------------------------------------------------------------------------------------------
 

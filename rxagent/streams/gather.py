@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, Generic, TypeAlias, TypeVar, final
@@ -17,6 +16,9 @@ __all__ = ["Gather"]
 T = TypeVar("T")
 
 _End: TypeAlias = tuple[int, Any, Exception | None]
+
+_TOLD: _End = (-1, None, None)
+"""In the inbox: the next job is due."""
 
 _MOST_JOBS = 64
 """How much may wait to be told."""
@@ -37,9 +39,9 @@ class Gather(Generic[T]):
 
     def __init__(self, scope: CancelScope) -> None:
         self._scope = scope.child()
-        self._inbox: SimpleQueue[_End | None] = SimpleQueue()  # None: look at the jobs
-        self._arrived: deque[_End] = deque()
-        self._jobs: deque[Callable[[], object]] = deque()
+        self._inbox: SimpleQueue[_End] = SimpleQueue()
+        self._arrived: list[_End] = []  # taken from the inbox; lists, as they are empty most of the time
+        self._jobs: list[Callable[[], object]] = []
         self._pending: dict[int, Callable[[], None]] = {}
         self._added = 0
 
@@ -88,8 +90,10 @@ class Gather(Generic[T]):
     def take(self) -> tuple[int, T | None, Exception | None]:
         """The next end, in time: the Single's place, and its value or its error. Waits; a cancel leaves by Stopped."""
         while not self._arrived:
-            self._sort(self._scope.wait(self._inbox))
-        index, value, error = self._arrived.popleft()
+            item = self._scope.wait(self._inbox)
+            assert item is not None  # no time limit
+            self._sort(item)
+        index, value, error = self._arrived.pop(0)
         self._pending.pop(index)()
         return index, value, error
 
@@ -98,14 +102,14 @@ class Gather(Generic[T]):
         if len(self._jobs) >= _MOST_JOBS:
             return False
         self._jobs.append(job)
-        self._inbox.put(None)
+        self._inbox.put(_TOLD)
         return True
 
-    def _sort(self, item: _End | None) -> None:
-        if item is not None:
+    def _sort(self, item: _End) -> None:
+        if item is _TOLD:
+            self._jobs.pop(0)()
+        else:
             self._arrived.append(item)
-        elif self._jobs:
-            self._jobs.popleft()()
 
     def results(self) -> list[T]:
         """Wait for all; raises the first error."""

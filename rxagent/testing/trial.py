@@ -204,7 +204,8 @@ class _Trial:
         yield from dispose_faults(left) if self._how == "dispose" else abort_faults(left)
         if probe.stop_took > SLOW:
             yield f"the stop took {probe.stop_took:.2f} s to return: it waited"
-        yield from (f"work of the run goes on after its end: {run}" for run in self._runner.leftovers())
+        left_over = [one for one in self._runner.leftovers() if one.kind == "work"]  # a pool's thread may stay
+        yield from (f"work of the run goes on after its end: {one.name}" for one in left_over)
 
     @property
     def _is_over(self) -> bool:

@@ -79,7 +79,7 @@ def test_the_grace_is_over(tmp_path: Path, kind: str, grace: float, caplog: pyte
         slow.work.opened.set()
         assert within(lambda: slow.runner.leftovers() == [])
     assert (said(log(slow.runner)), appends) == (before, [])
-    assert [left_run[0] in record.getMessage() for record in caplog.records] == [True]
+    assert [left_run[0].invocation_id in record.getMessage() for record in caplog.records] == [True]
     service.close()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rxagent.streams import CancelScope, Gather, Single, Stopped
+from rxagent.streams import CancelScope, Gather, Single, SingleEmitter, Stopped
 from rxagent.streams.workers import workers
 
 from .acting import Boom, fast_switches
@@ -116,3 +116,31 @@ def test_races() -> None:
                     assert gather.results() == ["v"]
             except Stopped:
                 assert scope.is_cancelled
+
+
+def test_what_is_told_runs_where_the_adder_waits() -> None:
+    """Jobs of other threads run on the adder's thread while it waits, in their order, and before later ends."""
+    gather, emitters, order = Gather[int](CancelScope()), list[SingleEmitter[int]](), list[object]()
+    gather.add(Single.create(emitters.append))
+
+    def tell() -> None:
+        for number in range(3):
+            assert gather.tell(lambda number=number: order.append((number, threading.get_ident())))  # type: ignore[misc]
+        emitters[0].on_success(7)
+
+    thread = threading.Thread(target=tell)
+    thread.start()
+    assert gather.take() == (0, 7, None)
+    thread.join()
+    assert order == [(number, threading.get_ident()) for number in range(3)]
+
+
+def test_too_much_is_not_taken() -> None:
+    """When nobody takes them up, only so many jobs wait; looking whether an end has arrived takes them up."""
+    gather, told = Gather[int](CancelScope()), list[int]()
+    gather.add(Single.create(lambda emitter: None))
+    taken = [gather.tell(lambda: told.append(1)) for _ in range(100)]
+    assert taken == [True] * 64 + [False] * 36
+    assert not gather.has_arrived
+    assert len(told) == 64
+    assert gather.tell(lambda: None)
