@@ -6,22 +6,32 @@ import contextvars
 import itertools
 import os
 import threading
+from collections import deque
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from .dropped import drop
 
 __all__ = ["Workers", "workers"]
 
 Job: TypeAlias = Callable[[], object]
-_Box: TypeAlias = "SimpleQueue[tuple[contextvars.Context, Job] | None]"
+_Given: TypeAlias = tuple[contextvars.Context, Job]
+_Box: TypeAlias = "SimpleQueue[_Given | None]"
+
+_STARTING: Final = 4
+"""How many workers may be on the way to their job's first step.
+
+Each that waits for the interpreter wakes up every 5 ms to ask for it, and none is free for the next job meanwhile:
+1,000 runs that started together took 1.4 ms of CPU each, in place of 0.9.
+"""
 
 
 class Workers:
     """A cache of daemon threads named `rxagent-worker-N`.
 
-    A job never waits for a thread: an idle one takes it, else a new one is started.
+    A job never waits for the end of another: an idle thread takes it, else a new one is started. Of many that are
+    given at once a few start, and each that has begun lets the next one start.
     keep: how many may stand idle. idle: seconds after which an idle one ends.
     """
 
@@ -35,6 +45,8 @@ class Workers:
 
     def _forget(self) -> None:
         self._idle: dict[_Box, threading.Thread] = {}
+        self._given: deque[_Given] = deque()  # jobs whose turn to start has not come
+        self._starts = [True] * _STARTING  # taken and put back by atomic acts: a signal's handler may spawn, too
 
     def spawn(self, job: Job, context: contextvars.Context | None = None) -> None:
         """Run `job` on a worker, in a copy of `context` (of the caller's, when there is none).
@@ -44,12 +56,45 @@ class Workers:
         """
         context = contextvars.copy_context() if context is None else context.copy()  # one Context, one entry
         try:
+            self._starts.pop()
+        except IndexError:
+            self._given.append((context, job))
+            self._start_given()  # somebody may have begun in between
+            return
+        try:
+            self._start((context, job))
+        except BaseException:  # no thread to be had, or a KeyboardInterrupt
+            self._starts.append(True)
+            raise
+
+    def _start(self, given: _Given) -> None:
+        try:
             box, _ = self._idle.popitem()  # atomic, and the warmest first
         except KeyError:
             box = SimpleQueue()
             name = f"rxagent-worker-{next(self._numbers)}"
             threading.Thread(target=self._serve, args=(box,), daemon=True, name=name).start()
-        box.put((context, job))
+        box.put(given)
+
+    def _start_given(self) -> None:
+        while self._given:
+            try:
+                self._starts.pop()
+            except IndexError:
+                return  # the next one that has begun comes here again
+            try:
+                given = self._given.popleft()
+            except IndexError:
+                self._starts.append(True)  # somebody was faster; look again, for what came in between
+                continue
+            try:
+                self._start(given)
+            except BaseException as error:
+                self._starts.append(True)
+                if not isinstance(error, RuntimeError):
+                    raise
+                self._given.appendleft(given)  # no thread to be had, and nobody here to tell: it waits for one that is
+                return
 
     @property
     def idle(self) -> int:
@@ -76,6 +121,8 @@ class Workers:
                 continue  # just taken: the job is on its way
             if item is None:
                 return
+            self._starts.append(True)
+            self._start_given()
             context, job = item
             try:
                 context.run(job)
@@ -85,6 +132,7 @@ class Workers:
             if len(self._idle) >= self._keep:
                 return
             self._idle[box] = threading.current_thread()
+            self._start_given()
 
 
 workers = Workers()

@@ -56,6 +56,44 @@ def test_a_job_never_waits(workers: Workers) -> None:
     together.wait(LIMIT)
 
 
+def test_many_at_once(workers: Workers) -> None:
+    """Of many jobs given at once none waits for the end of another, and their threads are those of the next ones."""
+    together = threading.Barrier(101)
+    for _ in range(100):
+        workers.spawn(lambda: together.wait(LIMIT))
+    together.wait(LIMIT)
+    rested(workers, 64)
+
+
+def test_starts_come_back(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job whose turn to start comes when no thread is to be had is run by one that comes free."""
+    ran: SimpleQueue[str] = SimpleQueue()
+    starts = len(workers._starts)
+    go = threading.Event()
+
+    def stubborn(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    workers.spawn(lambda: (go.wait(LIMIT), ran.put("first")))
+    while len(workers._starts) < starts:
+        go.wait(0.001)
+    taken, workers._starts = workers._starts, []
+    workers.spawn(lambda: ran.put("second"))
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", stubborn)
+        workers._starts = taken
+        workers._start_given()
+        assert ran.empty()
+        go.set()
+        assert [took(ran), took(ran)] == ["first", "second"]
+        for _ in range(2 * starts):  # a failed start gives its turn back
+            rested(workers)
+            workers.spawn(lambda: ran.put("next"))
+            assert took(ran) == "next"
+    rested(workers)
+    assert len(workers._starts) == starts
+
+
 def test_keep() -> None:
     """Not more than `keep` stand idle."""
     workers, together = Workers(keep=2), threading.Barrier(5)
