@@ -6,11 +6,11 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from rxagent.agents import BaseAgent
 from rxagent.artifacts import BaseArtifactService, InMemoryArtifactService
-from rxagent.errors import ConfigError, NotResumableError, SessionNotFoundError
+from rxagent.errors import ConfigError, NotResumableError, SessionNotFoundError, UsageError
 from rxagent.events import Content, Event, new_event_id
 from rxagent.events.content import Message
 from rxagent.invocation import AbortSignal, ResumabilityConfig, RunConfig
@@ -33,6 +33,8 @@ __all__ = ["Runner", "Signal"]
 Signal: TypeAlias = AbortSignal | Readable
 """What may ask a run to stop."""
 
+_CLOSED: Final = "this runner is closed, and its plugins with it; make another one"
+
 
 class Runner:
     """Runs one agent, or app, on the sessions of a service. Its four doors take the same arguments.
@@ -43,7 +45,7 @@ class Runner:
     not exist; False makes it a SessionNotFoundError of the run.
 
     A runner is a context manager: `close()` disposes its runs, waits the grace period, closes plugins and what it
-    created. Raises ConfigError when agent and app are both given, or neither.
+    created; from then on it runs nothing. Raises ConfigError when agent and app are both given, or neither.
     """
 
     def __init__(
@@ -99,8 +101,8 @@ class Runner:
         invocation_id: resume that invocation. abort_signal: an AbortSignal, which acts at once; an asyncio.Event or
         threading.Event is looked at every 10 ms.
 
-        Raises at the call: TypeError for what is no message, NotResumableError for an `invocation_id` of an app that
-        is not resumable. Everything else is an error of the stream.
+        Raises at the call: UsageError once the runner is closed, TypeError for what is no message, NotResumableError
+        for an `invocation_id` of an app that is not resumable. Everything else is an error of the stream.
         """
         source = RunSource(
             self._spec(user_id, session_id, new_message, run_config, state_delta, invocation_id, abort_signal)
@@ -177,6 +179,8 @@ class Runner:
         invocation_id: str | None,
         abort_signal: Signal | None,
     ) -> RunSpec:
+        if self._closed:
+            raise UsageError(_CLOSED)
         if invocation_id is not None and not self.resumability.resumable:
             raise NotResumableError(
                 f"app {self.app_name!r} is not resumable; leave invocation_id away to go on with a new run, or use "
@@ -209,9 +213,12 @@ class Runner:
         return f"e-{new_event_id()}"
 
     def register(self, run: Run) -> None:
-        """A run of this runner was subscribed."""
+        """A run of this runner was subscribed; one that comes too late fails."""
         with self._lock:
             self._live.add(run)
+            is_late = self._closed
+        if is_late:
+            run.fail(UsageError(_CLOSED))
 
     def forget(self, run: Run) -> None:
         """A run has ended."""

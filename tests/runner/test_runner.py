@@ -113,3 +113,16 @@ def test_close_twice_and_services_of_others() -> None:
     runner.close()
     assert (closed, plugin_closed) == ([], ["one", "two"])
     assert repr(runner) == f"<Runner {APP}: <LlmAgent 'agent'>, 0 runs>"
+
+
+def test_a_closed_runner_runs_nothing() -> None:
+    """Each door refuses at the call; a stream that was made before fails as it is subscribed."""
+    runner = runner_of(["Never."])
+    stream = runner.run_async(USER, "s", "Hi")
+    runner.close()
+    for door in (runner.run_async, runner.run, runner.stream, runner.start):
+        with pytest.raises(UsageError, match="closed"):
+            door(USER, "s", "Hi")
+    late = Consumer().of(stream).wait()
+    assert (late.events, log(runner)) == ([], [])
+    assert isinstance(late.error, UsageError)
