@@ -27,10 +27,10 @@ class Reader:
     cursor: the number of the last stored event that was handed out. dropped: partial events that were lost.
     """
 
-    __slots__ = ("_bytes", "_frames", "_partials", "_wake", "behind", "cursor", "dropped", "is_ended")
+    __slots__ = ("_began_at", "_bytes", "_frames", "_partials", "_wake", "behind", "cursor", "dropped", "is_ended")
 
     def __init__(self, cursor: int = 0, *, behind: bool = False) -> None:
-        self.cursor = cursor
+        self.cursor = self._began_at = cursor  # may lie behind the run's message, whose number is not known here
         self.behind = behind
         self.dropped = 0
         self.is_ended = False
@@ -66,7 +66,7 @@ class Reader:
                 if frame.seq <= self.cursor:
                     continue  # the log has told it
                 self.cursor = frame.seq
-            elif frame.after < self.cursor:
+            elif frame.after < self.cursor and (frame.after or self.cursor != self._began_at):
                 continue  # its whole has been told
             chunk += frame.data
         return bytes(chunk)

@@ -76,3 +76,23 @@ def test_the_wait_ends_with_news() -> None:
         return found
 
     assert asyncio.run(scene()) == [False, True, True]
+
+
+def test_somebody_who_knows_the_log_sees_a_run_begin() -> None:
+    """Partials before the run's first stored event come, whatever was stored before it; those that it has told do not.
+
+    ::
+
+        log     ... 7 (the run's message)         8
+        reader      | a  b                          c
+    """
+    reader = Reader(7)
+    reader.offer(partial("a"))
+    assert reader.take() == b"a"
+    reader.offer(partial("b"))
+    reader.cursor = 8  # the log has told it
+    reader.offer(partial("c", 8))
+    assert reader.take() == b"c"
+    late = Reader(7)
+    late.offer(partial("old", 6))
+    assert late.take() == b""
