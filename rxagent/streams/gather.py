@@ -93,6 +93,7 @@ class Gather(Generic[T]):
             item = self._scope.wait(self._inbox)
             assert item is not None  # no time limit
             self._sort(item)
+        self._scope.check()
         index, value, error = self._arrived.pop(0)
         self._pending.pop(index)()
         return index, value, error

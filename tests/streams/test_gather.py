@@ -144,3 +144,14 @@ def test_too_much_is_not_taken() -> None:
     assert not gather.has_arrived
     assert len(told) == 64
     assert gather.tell(lambda: None)
+
+
+def test_what_has_arrived_is_not_taken_after_a_stop() -> None:
+    """An end that has arrived before the stop, and was looked at, is not taken any more."""
+    scope = CancelScope()
+    gather = Gather[int](scope)
+    gather.add(Single.just(1))
+    assert gather.has_arrived
+    scope.cancel()
+    with pytest.raises(Stopped):
+        gather.take()
