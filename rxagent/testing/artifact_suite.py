@@ -11,11 +11,8 @@ pytest collects the subclass. A service whose methods return awaitables is run o
 
 from __future__ import annotations
 
-import asyncio
 import threading
-from collections.abc import Iterator
 from inspect import isawaitable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +21,8 @@ from rxagent.artifacts import BaseArtifactService
 from rxagent.errors import UsageError
 from rxagent.events import Blob, Part
 
+from .service_cases import ServiceCases
+
 __all__ = ["ArtifactServiceSuite"]
 
 PLACE = ("app", "me", "s1")
@@ -31,34 +30,8 @@ _ODD = [".", "..", "../../etc/passwd", "/abs", "a/b", "a b", "ä€😀", "%41",
 NAMES = ["a.txt", "A.txt", *_ODD]
 
 
-class ArtifactServiceSuite:
+class ArtifactServiceSuite(ServiceCases[BaseArtifactService]):
     """The conformance tests. Override `make_service`; see `rxagent.artifacts.BaseArtifactService` for the promises."""
-
-    _loop: asyncio.AbstractEventLoop | None = None
-
-    def make_service(self, folder: Path) -> BaseArtifactService:
-        """The service under test. folder: an empty one for this test."""
-        raise NotImplementedError("override make_service")
-
-    @pytest.fixture
-    def service(self, tmp_path: Path) -> Iterator[BaseArtifactService]:
-        """A service with an empty store, closed after the test."""
-        service = self.make_service(tmp_path)
-        try:
-            yield service
-        finally:
-            self.done(service.close())
-            if self._loop is not None:
-                self._loop.close()
-                self._loop = None
-
-    def done(self, answer: Any) -> Any:
-        """The value of what a service method returned."""
-        if not isawaitable(answer):
-            return answer
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-        return self._loop.run_until_complete(_value(answer))
 
     def save(self, service: BaseArtifactService, name: str, text: str, place: tuple[str, str, str] = PLACE) -> Any:
         """Save a text; its version."""
@@ -165,7 +138,3 @@ class ArtifactServiceSuite:
             thread.join(10)
         assert sorted(version for version, _ in saved) == list(range(1, 21))
         assert all(self.text(service, "f", version) == text for version, text in saved)
-
-
-async def _value(answer: Any) -> Any:
-    return await answer

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator
-from inspect import isawaitable
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from rxagent.events import Content, Event, EventActions
 from rxagent.sessions import BaseSessionService, GetSessionConfig, Session, SessionKey
+from rxagent.testing.service_cases import ServiceCases
 
-__all__ = ["APP", "KEY", "USER", "ServiceCases", "said", "texts"]
+__all__ = ["APP", "KEY", "USER", "SessionCases", "said", "texts"]
 
 APP, USER = "app", "me"
 KEY = SessionKey(APP, USER, "s1")
@@ -30,37 +25,8 @@ def texts(session: Session) -> list[str]:
     return [event.text for event in session.events]
 
 
-class ServiceCases:
-    """The base of the cases: `make_service`, and the service as the fixture `service`."""
-
-    _loop: asyncio.AbstractEventLoop | None = None
-
-    def make_service(self, folder: Path) -> BaseSessionService:
-        """The service under test. folder: an empty one for this test.
-
-        A shared service is made twice in some tests: the second one for the same folder must use the same store.
-        """
-        raise NotImplementedError("override make_service")
-
-    @pytest.fixture
-    def service(self, tmp_path: Path) -> Iterator[BaseSessionService]:
-        """A service with an empty store, closed after the test."""
-        service = self.make_service(tmp_path)
-        try:
-            yield service
-        finally:
-            self.done(service.close())
-            if self._loop is not None:
-                self._loop.close()
-                self._loop = None
-
-    def done(self, answer: Any) -> Any:
-        """The value of what a service method returned."""
-        if not isawaitable(answer):
-            return answer
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-        return self._loop.run_until_complete(_value(answer))
+class SessionCases(ServiceCases[BaseSessionService]):
+    """The base of the cases."""
 
     def create(self, service: BaseSessionService, session_id: str | None = "s1", **options: Any) -> Session:
         """A new session of the user `me`."""
@@ -81,7 +47,3 @@ class ServiceCases:
     def append(self, service: BaseSessionService, session: Session, *events: Event, **options: Any) -> list[Event]:
         """The events as stored in one act."""
         return self.done(service.append_events(session, events, **options))  # type: ignore[no-any-return]
-
-
-async def _value(answer: Any) -> Any:
-    return await answer

@@ -11,12 +11,12 @@ from rxagent.errors import AlreadyClaimedError, AppendError, SessionNotFoundErro
 from rxagent.events import Content, Event, EventActions, FunctionCall, FunctionResponse, Part
 from rxagent.sessions import BaseSessionService
 
-from .base import APP, USER, ServiceCases, said, texts
+from .base import APP, USER, SessionCases, said, texts
 
 __all__ = ["LogCases"]
 
 
-class LogCases(ServiceCases):
+class LogCases(SessionCases):
     """Sessions and their events."""
 
     def test_a_new_session_is_empty(self, service: BaseSessionService) -> None:
@@ -263,7 +263,7 @@ class LogCases(ServiceCases):
             assert [event.text for event in events if event.text[0] == name] == [f"{name}{n}" for n in range(25)]
 
 
-def isawaitable_service(cases: ServiceCases, service: BaseSessionService) -> bool:
+def isawaitable_service(cases: SessionCases, service: BaseSessionService) -> bool:
     """True when the service's answers had to be awaited so far."""
     cases.find(service)
     return cases._loop is not None

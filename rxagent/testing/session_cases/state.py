@@ -8,12 +8,12 @@ from rxagent.errors import StaleSessionError
 from rxagent.events import REMOVED
 from rxagent.sessions import BaseSessionService
 
-from .base import APP, USER, ServiceCases, said
+from .base import APP, USER, SessionCases, said
 
 __all__ = ["StateCases"]
 
 
-class StateCases(ServiceCases):
+class StateCases(SessionCases):
     """State changes by the deltas of stored events."""
 
     def test_a_delta_is_applied_with_its_event(self, service: BaseSessionService) -> None:

@@ -9,14 +9,14 @@ import pytest
 from rxagent.errors import FencedError, SessionBusyError
 from rxagent.sessions import BaseSessionService, OpenRun, RunTicket, SessionKey, StopRequest, current_owner
 
-from .base import APP, KEY, USER, ServiceCases, said, texts
+from .base import APP, KEY, USER, SessionCases, said, texts
 
 __all__ = ["TurnCases"]
 
 _LEASE = 60.0
 
 
-class TurnCases(ServiceCases):
+class TurnCases(SessionCases):
     """Who may write to a session now."""
 
     def open(self, service: BaseSessionService, run_id: str, key: SessionKey = KEY, lease: float = _LEASE) -> RunTicket:
