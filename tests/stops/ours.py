@@ -22,7 +22,7 @@ from rxagent.testing.scripted_model import ScriptedModel, pause
 from rxagent.testing.scripted_model import call as scripted_call
 from rxagent.tools import LongRunningFunctionTool
 
-from .rows import SILENT, World, call
+from .scene import SILENT, World, call
 
 __all__ = ["Ours"]
 

@@ -32,7 +32,8 @@ from google.adk.tools.agent_tool import AgentTool
 from google.adk.version import __version__
 from google.genai import types
 
-from .rows import ROWS, SILENT, World, call, played
+from .rows import ROWS, played
+from .scene import SILENT, World, call
 
 APP = "app"
 ROOT = Path(__file__).parents[2]
