@@ -22,7 +22,6 @@ __all__ = [
     "read",
     "soon",
     "wait_for",
-    ,
 ]
 
 SILENT = "(silent)"
