@@ -22,7 +22,7 @@ from tests.runner.driving import USER, Consumer, Ends, log, runner_of, said
 
 from .desk import MODES, mode
 
-SECRET = ValueError("password 1234")
+SECRET = ValueError("password hunter2")
 TOLD = ToolError("The city is unknown.")
 GENERIC = {"status": "error", "message": "An internal error occurred."}
 FOR_THE_MODEL = {"status": "error", "message": "The city is unknown."}
@@ -166,8 +166,8 @@ def test_raised(make: Any, tool_mode: Any, caplog: pytest.LogCaptureFixture) -> 
     world = World(make(SECRET))
     assert world.result(tool_mode) == GENERIC
     assert world.asked == ["after_tool An internal error occurred."]
-    assert "1234" not in "".join(event.model_dump_json() for event in log(world.runner))
-    assert "1234" not in "".join(str(request.contents) for request in world.model.requests)
+    assert "hunter2" not in "".join(event.model_dump_json() for event in log(world.runner))
+    assert "hunter2" not in "".join(str(request.contents) for request in world.model.requests)
     assert [record.exc_info[1] for record in caplog.records if record.exc_info] == [SECRET]
 
 
@@ -206,9 +206,9 @@ def test_rescued(make: Any, by: str, tool_mode: Any) -> None:
         world = World(make(SECRET), plugins=[rescues])
     else:
         world = World(make(SECRET), on_tool_error=[rescues.on_tool_error_callback])
-    assert world.result(tool_mode) == {"instead of": "password 1234"}
+    assert world.result(tool_mode) == {"instead of": "password hunter2"}
     asked = ["on_tool_error tool ValueError"] if by == "agent" else []  # a plugin that answers comes first
-    assert world.asked == [*asked, "after_tool {'instead of': 'password 1234'}"]
+    assert world.asked == [*asked, "after_tool {'instead of': 'password hunter2'}"]
 
 
 @pytest.mark.promise("J20")
