@@ -66,7 +66,7 @@ class Entry:
     def _merged(self) -> Content | None:
         answered = [call for call in self.calls if call.replies]
         answered.sort(key=_first_reply)
-        parts = [call.replies[-1].part for call in answered]
+        parts = [_named(call, call.replies[-1].part) for call in answered]
         pending = [_pending(call) for call in self.calls if not call.replies]
         if answered and not pending:
             stored = answered[-1].replies[-1].event.content  # as a rule one event holds exactly these
@@ -133,6 +133,14 @@ def _first_reply(call: LoggedCall) -> int:
 
 def _same_parts(stored: Sequence[Part], parts: Sequence[Part]) -> bool:
     return len(stored) == len(parts) and all(one is other for one, other in zip(stored, parts, strict=True))
+
+
+def _named(call: LoggedCall, part: Part) -> Part:
+    """The response under its call's name: a log that was written elsewhere may have it under another one."""
+    response = part.function_response
+    if response is None or response.name == call.name:
+        return part
+    return part.model_copy(update={"function_response": response.model_copy(update={"name": call.name})})
 
 
 def _pending(call: LoggedCall) -> Part:
