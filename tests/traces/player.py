@@ -10,7 +10,7 @@ from typing import Any
 from reactivex.disposable import SingleAssignmentDisposable
 
 from rxagent.events import Event, Part
-from rxagent.invocation import ResumabilityConfig, RunConfig
+from rxagent.invocation import AbortSignal, ResumabilityConfig, RunConfig
 from rxagent.models import BaseLlm
 from rxagent.runner import App, Runner
 
@@ -54,6 +54,7 @@ class PlayedRun:
         self.error: BaseException | None = None
         self.stream: Any = None
         self.handle = SingleAssignmentDisposable()
+        self.signal = AbortSignal()
         self.over = threading.Event()
         self._lock = threading.Lock()
 
@@ -64,6 +65,8 @@ class PlayedRun:
         self._recorder.add("emit", lane, run=self.index, n=n, event=event.id, what=what(event))
         if self.declared.get("dispose_after_events") == n:
             self.leave()
+        if self.declared.get("abort_after_events") == n:
+            self.signal.set()
 
     def on_error(self, error: Exception) -> None:
         self.error = error
@@ -189,6 +192,10 @@ class Playing:
         declared = run.declared
         if "dispose_when" in declared:
             self.recorder.trigger(declared["dispose_when"], run.leave)
+        if "abort_when" in declared:
+            self.recorder.trigger(declared["abort_when"], run.signal.set)
+        if declared.get("abort_at_start"):
+            run.signal.set()
         try:
             message = self._resolved(declared.get("new_message"))
             run.stream = self.runner.run_async(
@@ -198,6 +205,7 @@ class Playing:
                 _config(declared.get("run_config", {})),
                 state_delta={**self._temporary(declared), **declared.get("state_delta", {})},
                 invocation_id=self.invocation_id(declared.get("invocation_id")),
+                abort_signal=run.signal,
             )
         except Exception as error:
             run.error, run.end = error, "threw"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from rxagent.flow.sealing import ABORTED
 from rxagent.invocation import ResumabilityConfig
 
 from .comparer import Comparer
@@ -53,7 +54,7 @@ class _Resumed(Playing):
         del self.runs[last + 1 :]
 
     def resumability(self) -> ResumabilityConfig:
-        return ResumabilityConfig(resumable=True)
+        return ResumabilityConfig(resumable=self.scenario.get("app", {}).get("resumable", True))
 
     def invocation_id(self, declared: str | None) -> str | None:
         if declared is not None and declared.startswith("$invocation:"):
@@ -92,14 +93,14 @@ def _as_here(events: list[Any]) -> list[Any]:
     """The events without the standing differences of the two ADKs, by branch: branches take turns as they like.
 
     A transfer answers `{}`, not `{"result": null}`; the question's event has the role "user"; the result that is
-    provisional skips no summary; an error is no event; partial events have ids of their own; no payload is no field.
+    provisional skips no summary; an error is no event; a seal says what it knows and why, not one fixed sentence; partial events have ids of their own; no payload is no field.
     """
     plain = [_plain(event) for event in events if not event.get("partial") and not _is_error(event)]
     return sorted(plain, key=lambda event: event.get("branch") or "")
 
 
 def _is_error(event: Any) -> bool:
-    return "errorCode" in event and "content" not in event
+    return "errorCode" in event and "content" not in event and event["errorCode"] != ABORTED
 
 
 def _plain(value: Any) -> Any:
@@ -108,6 +109,11 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     plain = {key: _plain(item) for key, item in value.items() if key not in ("partial", "usageMetadata")}
+    if plain.get("errorCode") == ABORTED:
+        plain.pop("errorMessage", None)
+        plain.pop("customMetadata", None)
+        for part in plain.get("content", {}).get("parts", ()):
+            part["functionResponse"].pop("response", None)
     if plain.get("name") == _TRANSFER and "response" in plain:
         plain["response"] = {}
     if {"hint", "confirmed"} <= plain.keys() and plain.get("payload", 0) is None:
