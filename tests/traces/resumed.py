@@ -93,8 +93,8 @@ def _as_here(events: list[Any]) -> list[Any]:
     """The events without the standing differences of the two ADKs, by branch: branches take turns as they like.
 
     A transfer answers `{}`, not `{"result": null}`; the question's event has the role "user"; the result that is
-    provisional skips no summary; an error is no event; partial events have ids of their own; no payload is no field; a seal
-    says what it knows and why, not one fixed sentence.
+    provisional skips no summary; an error is no event; partial events have ids of their own; no payload is no field; a
+    seal says what it knows and why, not one fixed sentence.
     """
     plain = [_plain(event) for event in events if not event.get("partial") and not _is_error(event)]
     return sorted(plain, key=lambda event: event.get("branch") or "")
