@@ -9,6 +9,7 @@ import pytest
 
 AGENTS = '''
 import asyncio
+import sys
 
 import reactivex as rx
 
@@ -23,7 +24,8 @@ def get_weather(city: str) -> dict:
 
 
 async def work() -> None:
-    """Work."""
+    """Work, and say so."""
+    print("working", file=sys.stderr, flush=True)
     await asyncio.sleep(60)
 
 
