@@ -51,7 +51,8 @@ def test_cancelled(seen: dict[str, Any]) -> None:
     scene = seen["cancelled"]
     assert scene["errors"] == [None, None]
     assert scene["outcomes"] == ["cancelled", "success"]
-    assert [one["status"] for one in results(scene)] == ["stopped"]
+    [result] = results(scene)
+    assert result["status"] in ("stopped", "never_started")  # the stop may come before the tool has begun
     assert scene["messages"][-1]["content"] == "You said: go on"
 
 
