@@ -48,6 +48,12 @@ class BaseArtifactService(ABC):
     def list_versions(self, app_name: str, user_id: str, session_id: str, filename: str) -> MaybeAwaitable[list[int]]:
         """The versions, oldest first; empty when there is none."""
 
+    def saved_at(
+        self, app_name: str, user_id: str, session_id: str, filename: str, version: int
+    ) -> MaybeAwaitable[float | None]:
+        """When that version was saved, in seconds since 1970; None when nobody knows, as by default."""
+        return None
+
     def close(self) -> MaybeAwaitable[None]:
         """Free what the service holds. The default holds nothing."""
         return None

@@ -92,6 +92,16 @@ class FileArtifactService(BaseArtifactService):
         """See the base."""
         return _versions(self._folder(app_name, user_id, session_id, filename))
 
+    def saved_at(self, app_name: str, user_id: str, session_id: str, filename: str, version: int) -> float | None:
+        """See the base. The time of the file."""
+        path = self._folder(app_name, user_id, session_id, filename) / f"{version}{_SUFFIX}"
+        try:
+            return path.stat().st_mtime
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise _store_error(error, path) from error
+
     def _folder(self, app_name: str, user_id: str, session_id: str, filename: str) -> Path:
         user = self._root / folder_name(app_name) / folder_name(user_id)
         place = user / "user" if is_shared(filename) else user / "sessions" / folder_name(session_id)

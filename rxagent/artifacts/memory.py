@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import NamedTuple, final
 
 from rxagent.events import Part
@@ -20,20 +21,25 @@ class _Place(NamedTuple):
     session_id: str | None
 
 
+class _Saved(NamedTuple):
+    part: Part
+    at: float  # seconds since 1970
+
+
 @final
 class InMemoryArtifactService(BaseArtifactService):
     """Artifacts in memory. What was loaded is what was saved: parts are values."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._places: dict[_Place, dict[str, list[Part]]] = {}
+        self._places: dict[_Place, dict[str, list[_Saved]]] = {}
 
     def save_artifact(self, app_name: str, user_id: str, session_id: str, filename: str, artifact: Part) -> int:
         """See the base."""
         place = _place(app_name, user_id, session_id, checked_name(filename))
         with self._lock:
             versions = self._places.setdefault(place, {}).setdefault(filename, [])
-            versions.append(artifact)
+            versions.append(_Saved(artifact, time.time()))
             return len(versions) - 1
 
     def load_artifact(
@@ -42,8 +48,8 @@ class InMemoryArtifactService(BaseArtifactService):
         """See the base."""
         versions = self._versions(app_name, user_id, session_id, filename)
         if version is None:
-            return versions[-1] if versions else None
-        return versions[version] if 0 <= version < len(versions) else None
+            return versions[-1].part if versions else None
+        return versions[version].part if 0 <= version < len(versions) else None
 
     def list_artifact_keys(self, app_name: str, user_id: str, session_id: str) -> list[str]:
         """See the base."""
@@ -61,7 +67,12 @@ class InMemoryArtifactService(BaseArtifactService):
         """See the base."""
         return list(range(len(self._versions(app_name, user_id, session_id, filename))))
 
-    def _versions(self, app_name: str, user_id: str, session_id: str, filename: str) -> list[Part]:
+    def saved_at(self, app_name: str, user_id: str, session_id: str, filename: str, version: int) -> float | None:
+        """See the base."""
+        versions = self._versions(app_name, user_id, session_id, filename)
+        return versions[version].at if 0 <= version < len(versions) else None
+
+    def _versions(self, app_name: str, user_id: str, session_id: str, filename: str) -> list[_Saved]:
         place = _place(app_name, user_id, session_id, filename)
         with self._lock:
             return list(self._places.get(place, {}).get(filename, ()))

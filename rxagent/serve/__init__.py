@@ -13,6 +13,15 @@
     PATCH  /apps/A/users/U/sessions/S                {"stateDelta"} -> session
     DELETE /apps/A/users/U/sessions/S                null
     GET    /apps/A/users/U/sessions/S/pending        [question]: the calls that wait for an answer; 404
+    GET    /apps/A/users/U/sessions/S/artifacts      ["report.pdf", "user:avatar.png"]
+    POST   /apps/A/users/U/sessions/S/artifacts      {"filename", "artifact": part} -> version
+    GET    .../artifacts/NAME                        part, the newest or that of ?version=; 404
+    DELETE .../artifacts/NAME                        null; all versions are gone
+    GET    .../artifacts/NAME/versions               [0, 1]
+    GET    .../artifacts/NAME/versions/V             part; V may be `latest`; 404
+    GET    .../artifacts/NAME/versions/metadata      [version]
+    GET    .../artifacts/NAME/versions/V/metadata    version: {"version", "canonicalUri", "customMetadata",
+                                                     "createTime"?, "mimeType"?}; 404
     POST   /run                                      run request -> [event]; 500 when the run failed, 422
                                                      when the message could not be taken
     POST   /run_sse                                  run request -> frames

@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute, Route
 from rxagent.errors import RxAgentError
 from rxagent.runner import Runner
 
+from .artifact_routes import ArtifactRoutes
 from .desk import Desk
 from .faults import status_of
 from .guard import Guard
@@ -48,7 +49,9 @@ def create_app(
         finally:
             await desk.close()
 
-    routes: list[BaseRoute] = [*_own_routes(desk), *SessionRoutes(desk).routes(), *RunRoutes(desk).routes()]
+    routes: list[BaseRoute] = list(_own_routes(desk))
+    for kind in (SessionRoutes, ArtifactRoutes, RunRoutes):
+        routes += kind(desk).routes()
     for make in more:
         routes += make(desk)
     middleware = [Middleware(Guard, settings=settings)]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -12,7 +12,9 @@ from rxagent.events import Content, Value
 
 from .body import read_json
 
-__all__ = ["Busy", "OnDisconnect", "RunOrder", "read_order"]
+__all__ = ["Busy", "OnDisconnect", "RunOrder", "in_words", "read_order", "validated"]
+
+T = TypeVar("T", bound=BaseModel)
 
 OnDisconnect: TypeAlias = Literal["abort", "detach"]
 Busy: TypeAlias = Literal["queue", "reject", "interrupt"]
@@ -45,13 +47,18 @@ async def read_order(request: Request, max_body: int) -> RunOrder:
         if (value := request.query_params.get(name)) is not None:
             fields.pop(alias, None)
             fields[name] = value
-    try:
-        order = RunOrder.model_validate(fields)
-    except ValidationError as error:
-        raise HTTPException(422, in_words(error)) from None
+    order = validated(RunOrder, fields)
     if order.invocation_id is None and not (order.new_message and order.new_message.parts):
         raise HTTPException(422, "newMessage has no parts; give it one with a text, or an invocationId to go on with")
     return order
+
+
+def validated(kind: type[T], fields: Any) -> T:
+    """The value of this kind that a client has sent. Status 422 when it is none."""
+    try:
+        return kind.model_validate(fields)
+    except ValidationError as error:
+        raise HTTPException(422, in_words(error)) from None
 
 
 def in_words(error: ValidationError) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar, final
+from typing import Any, final
 
-from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,18 +12,18 @@ from starlette.routing import Route
 
 from rxagent.errors import UsageError
 from rxagent.events import Event, EventActions, Value, new_event_id
-from rxagent.sessions import BaseSessionService, MaybeAwaitable, Session, SessionKey
-from rxagent.streams import CancelScope, aio, settle
+from rxagent.sessions import BaseSessionService, Session, SessionKey
+from rxagent.streams import aio
 
 from .body import read_json
 from .desk import Desk
 from .ids import checked_id, checked_key
-from .run_order import in_words
+from .run_order import validated
+from .services import on_worker, settled
 from .wire_json import dumps, question_json, session_json
 
 __all__ = ["SessionRoutes", "json_response"]
 
-T = TypeVar("T")
 _SESSIONS = "/apps/{app}/users/{user}/sessions"
 
 
@@ -81,13 +80,13 @@ class SessionRoutes:
     async def sessions(self, request: Request) -> Response:
         """GET the sessions of a user, without their events."""
         service, app_name, user_id = self._place(request)
-        found = await _done(lambda: service.list_sessions(app_name, user_id))
+        found = await on_worker(lambda: service.list_sessions(app_name, user_id))
         return json_response([session_json(one, events=False) for one in found])
 
     async def create(self, request: Request) -> Response:
         """POST a session; its id, state and first events may be given."""
         service, app_name, user_id = self._place(request)
-        asked = _validated(_NewSession, await read_json(request, self._desk.settings.max_body) or {})
+        asked = validated(_NewSession, await read_json(request, self._desk.settings.max_body) or {})
         if asked.session_id is not None:
             checked_id("sessionId", asked.session_id)
         for number, event in enumerate(asked.events):
@@ -95,9 +94,9 @@ class SessionRoutes:
                 raise HTTPException(400, f"event {number} has actions, pauses, or is partial; send plain events")
 
         def create() -> Session:
-            session = _settled(service.create_session(app_name, user_id, asked.state, asked.session_id))
+            session = settled(service.create_session(app_name, user_id, asked.state, asked.session_id))
             for event in asked.events:
-                _settled(service.append_event(session, event))
+                settled(service.append_event(session, event))
             return session
 
         return await _created(create)
@@ -108,12 +107,12 @@ class SessionRoutes:
         state = await read_json(request, self._desk.settings.max_body)
         if state is not None and not isinstance(state, dict):
             raise HTTPException(422, "the body is no state; send an object, or nothing")
-        return await _created(lambda: _settled(service.create_session(*key[:2], state, key.session_id)))
+        return await _created(lambda: settled(service.create_session(*key[:2], state, key.session_id)))
 
     async def get(self, request: Request) -> Response:
         """GET a session with its events."""
         service, key = self._session(request)
-        session = await _done(lambda: service.get_session(*key))
+        session = await on_worker(lambda: service.get_session(*key))
         if session is None:
             raise _not_found()
         return await _answer(session)
@@ -121,14 +120,14 @@ class SessionRoutes:
     async def patch(self, request: Request) -> Response:
         """PATCH the state, as an event of the user's."""
         service, key = self._session(request)
-        asked = _validated(_Patch, await read_json(request, self._desk.settings.max_body))
+        asked = validated(_Patch, await read_json(request, self._desk.settings.max_body))
 
         def change() -> Session | None:
-            session = _settled(service.get_session(*key))
+            session = settled(service.get_session(*key))
             if session is not None:
                 actions = EventActions(state_delta=asked.state_delta)
                 event = Event(invocation_id=f"p-{new_event_id()}", author="user", actions=actions)
-                _settled(service.append_event(session, event))
+                settled(service.append_event(session, event))
             return session
 
         session = await aio.in_thread(change)
@@ -139,13 +138,13 @@ class SessionRoutes:
     async def delete(self, request: Request) -> Response:
         """DELETE a session. Nothing when there is none."""
         service, key = self._session(request)
-        await _done(lambda: service.delete_session(*key))
+        await on_worker(lambda: service.delete_session(*key))
         return json_response(None)
 
     async def pending(self, request: Request) -> Response:
         """GET the questions that a session waits for."""
         service, key = self._session(request)
-        session = await _done(lambda: service.get_session(*key))
+        session = await on_worker(lambda: service.get_session(*key))
         if session is None:
             raise _not_found()
         return json_response([question_json(one) for one in session.pending()])
@@ -172,22 +171,6 @@ async def _answer(session: Session) -> Response:
     """The session as JSON; a long log is written on a worker."""
     body = await aio.in_thread(lambda: dumps(session_json(session)))
     return Response(body, 200, {"Rxagent-Last-Seq": str(session.last_seq)}, "application/json")
-
-
-async def _done(call: Any) -> Any:
-    return await aio.in_thread(lambda: _settled(call()))
-
-
-def _settled(value: MaybeAwaitable[T]) -> T:
-    result: T = settle(value, CancelScope())
-    return result
-
-
-def _validated(kind: type[T], fields: Any) -> T:
-    try:
-        return kind.model_validate(fields)  # type: ignore[attr-defined, no-any-return]
-    except ValidationError as error:
-        raise HTTPException(422, in_words(error)) from None
 
 
 def _not_found() -> HTTPException:

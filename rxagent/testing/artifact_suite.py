@@ -12,6 +12,7 @@ pytest collects the subclass. A service whose methods return awaitables is run o
 from __future__ import annotations
 
 import threading
+import time
 from inspect import isawaitable
 from typing import Any
 
@@ -64,6 +65,15 @@ class ArtifactServiceSuite(ServiceCases[BaseArtifactService]):
         assert self.done(service.list_versions(*PLACE, "g")) == []
         assert self.done(service.list_artifact_keys(*PLACE)) == ["f"]
         assert self.done(service.list_artifact_keys("app", "me", "s2")) == []
+
+    def test_times_of_versions(self, service: BaseArtifactService) -> None:
+        """When a version was saved is told in seconds since 1970, or is None; it is None for what is not there."""
+        before = time.time()
+        self.save(service, "f", "one")
+        at = self.done(service.saved_at(*PLACE, "f", 0))
+        assert at is None or before - 2 <= at <= time.time() + 2  # file systems round
+        assert self.done(service.saved_at(*PLACE, "f", 1)) is None
+        assert self.done(service.saved_at(*PLACE, "g", 0)) is None
 
     def test_bytes_and_all_else_come_back(self, service: BaseArtifactService) -> None:
         """A part is loaded as it was saved, its bytes and its unknown fields too."""
