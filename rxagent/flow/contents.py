@@ -7,6 +7,7 @@ from typing import Literal, final
 
 from rxagent.events import REQUEST_CONFIRMATION, Content, Event, Part
 from rxagent.events.pairing import LoggedCall, Pairing
+from rxagent.models import Contents
 
 from .compaction_range import Span, still_needed
 from .other_agents import as_context, call_as_context, part_as_context, response_as_context
@@ -19,7 +20,7 @@ IncludeContents = Literal["default", "none"]
 
 def build_contents(
     events: Iterable[Event], *, agent_name: str, branch: str | None = None, include: IncludeContents = "default"
-) -> list[Content]:
+) -> Contents:
     """The contents of an agent's request, from the session's events in log order.
 
     branch: the invocation's; events of other branches are not seen, those of its ancestors are. include: "none" sends
@@ -92,15 +93,15 @@ class History:
         """Go on to the end of this log, which begins with what was read."""
         self.extend(events[self._pairing.position :])
 
-    def contents(self, include: IncludeContents = "default") -> list[Content]:
+    def contents(self, include: IncludeContents = "default") -> Contents:
         """What is sent now. It costs what has come since the last time, not what was there."""
         if include != "default":
-            return arranged(current_turn(self._entries))
+            return Contents(arranged(current_turn(self._entries)))
         if has_gap(self._entries):
-            return arranged(self._entries)
+            return Contents(arranged(self._entries))
         self._arranged.extend(arranged(self._entries[self._arranged_entries :]))
         self._arranged_entries = len(self._entries)
-        return list(self._arranged)
+        return Contents.of(self._arranged, len(self._arranged))
 
     def newly_repaired(self) -> list[LoggedCall]:
         """The calls for which `contents` makes up a response, and that this has not told before."""
@@ -109,8 +110,8 @@ class History:
         return fresh
 
     def _arrange_anew(self) -> None:
-        """Something that was arranged has changed."""
-        self._arranged.clear()
+        """Something that was arranged has changed: a new list, as requests hold the old one."""
+        self._arranged = []
         self._arranged_entries = 0
 
     # -- one event ----------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from .base import BaseLlm
+from .contents import Contents
 from .request import FunctionDeclaration, GenerateContentConfig, LlmRequest
 from .response import LlmResponse
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BaseLlm",
     "ChatCompletions",
+    "Contents",
     "FunctionDeclaration",
     "GenerateContentConfig",
     "LlmRegistry",

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 from rxagent.errors import DuplicateToolError
 from rxagent.events import Content, Value
 
+from .contents import Contents
+
 __all__ = ["Declared", "FunctionDeclaration", "GenerateContentConfig", "LlmRequest"]
 
 
@@ -53,10 +55,11 @@ class Declared(Protocol):
 class LlmRequest:
     """One question to a model, still open to changes: before-model callbacks edit it in place.
 
-    contents: the conversation. system_instruction: one text. tools: by name, in order. config: how to generate.
+    contents: the conversation, to be changed like a list. system_instruction: one text. tools: by name, in order.
+    config: how to generate.
     """
 
-    __slots__ = ("config", "contents", "model", "system_instruction", "tools")
+    __slots__ = ("_contents", "config", "model", "system_instruction", "tools")
 
     def __init__(
         self,
@@ -68,11 +71,21 @@ class LlmRequest:
         config: GenerateContentConfig | None = None,
     ) -> None:
         self.model = model
-        self.contents: list[Content] = list(contents)
+        self._contents = Contents(contents)
         self.system_instruction = system_instruction
         self.tools: dict[str, Declared] = {}
         self.config = config or GenerateContentConfig()
         self.append_tools(tools)
+
+    @property
+    def contents(self) -> Contents:
+        """The conversation. It is the request's own: what is set is copied, and changes reach no other request."""
+        return self._contents
+
+    @contents.setter
+    def contents(self, contents: Iterable[Content]) -> None:
+        if contents is not self._contents:  # it is after `+=`
+            self._contents = Contents(contents)
 
     def append_instructions(self, texts: Iterable[str]) -> None:
         """Add texts to the system instruction, a blank line between any two; empty ones are skipped."""

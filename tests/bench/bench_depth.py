@@ -3,8 +3,7 @@
     python tests/bench/bench_depth.py [rounds]
 
 Prints JSON: medians over the rounds of the median step around that place, wall clock and CPU of the run's own thread;
-and how many times as much the later one costs. What grows is one thing: each request has a list of its own of all that
-was said, 20,000 contents at the 10,000th step, which before-model callbacks may change.
+and how many times as much the later one costs.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from rxagent.events import Content, Event, Part
@@ -136,3 +138,30 @@ def test_a_history_that_grows_equals_one_made_at_once() -> None:
         history.extend([event])
         for include in ("default", "none"):
             assert history.contents(include) == build_contents(log[:end], agent_name="root", include=include)
+
+
+def test_requests_share_what_was_said_before() -> None:
+    """A hundred requests of a log of 10,000 events hold it once; one that is changed does not change the next."""
+    history = History("a")
+    history.extend(said("a", "Hi") for _ in range(10_000))
+    history.contents()
+    tracemalloc.start()
+    try:
+        requests = [history.contents() for _ in range(100)]
+        grown = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert grown < 100_000, "a list of its own for each takes 8 MB"
+    del requests[0][1:]
+    assert [len(request) for request in (*requests[:2], history.contents())] == [1, 10_000, 10_000]
+
+
+def test_a_request_keeps_what_the_log_said_then() -> None:
+    """What comes later, a late response or a summary's place included, does not reach into an earlier request."""
+    history = History("a")
+    history.extend([user("Hi"), calls("a", call("c1", "t")), said("a", "Wait")])
+    before = history.contents()
+    told = list(before)
+    history.extend([responds("a", response("c1", "t", r=1))])
+    assert history.contents() != told
+    assert list(before) == told

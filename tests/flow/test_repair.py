@@ -203,6 +203,8 @@ def test_a_response_under_another_name() -> None:
     """A response that has its call's id and another name is sent under the call's."""
     events = [user("Hi"), calls("a", called("c1", "t")), responds("a", response("c1", "else", r=1))]
     is_well_formed(events, ["a"])
-    [answer] = build_contents(events, agent_name="a")[2].parts or ()
+    parts = build_contents(events, agent_name="a")[2].parts
+    assert parts is not None
+    [answer] = parts
     assert answer.function_response is not None
     assert (answer.function_response.name, answer.function_response.response) == ("t", {"r": 1})
