@@ -14,15 +14,15 @@ from .output_tool import SET_MODEL_RESPONSE, SetModelResponseTool, takes_schema_
 __all__ = ["ask_for_shape", "saving_output", "structured_answer"]
 
 
-def ask_for_shape(agent: AskingAgent, request: LlmRequest) -> None:
+def ask_for_shape(agent: AskingAgent, request: LlmRequest, *, beside_tools: bool) -> None:
     """Tell the model the shape of the answer: as response schema, or by the tool set_model_response.
 
-    The tool is used where the agent has tools and the model is not known to take both.
+    The tool is used where there are tools and the model is not known to take both.
     """
     schema = agent.output_schema
     if schema is None:
         return
-    if agent.tools and not takes_schema_beside_tools(request.model or ""):
+    if beside_tools and not takes_schema_beside_tools(request.model or ""):
         tool = SetModelResponseTool(schema)
         request.append_instructions((tool.INSTRUCTION,))
         request.append_tools((tool,))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, field_validator
 
+from rxagent.errors import DuplicateToolError
 from rxagent.events import Value
+from rxagent.tools import BaseTool, BaseToolset, ToolLike, as_tool
 
 __all__ = ["RunConfig", "StreamingMode", "ToolExecutionMode"]
 
@@ -26,9 +29,14 @@ class RunConfig(Value):
     timeout: seconds from the subscription on, after which the run is aborted with the reason `request_timeout`.
     keep_partial_on_abort: an aborted run stores the text that had been shown and not saved, marked as incomplete.
     cancel_grace_period: seconds that a stopped run's work may hold the stream's end and the session's turn; 0: none.
+    tools: more tools for this run, offered to each of its agents that asks a model, behind its own; a name that is
+    taken there stays with the agent's tool. instructions: texts that its models are told last, as they are. Neither is
+    stored, nor handed on to agents that a tool runs.
+
+    Raises ConfigError for what is no tool, DuplicateToolError for two of one name.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     streaming_mode: StreamingMode = "none"
     tool_execution_mode: ToolExecutionMode = "none"
@@ -38,3 +46,15 @@ class RunConfig(Value):
     cancel_grace_period: float = Field(default=5.0, ge=0)
     timeout: float | None = Field(default=None, gt=0)
     keep_partial_on_abort: bool = False
+    tools: tuple[ToolLike | BaseToolset, ...] = ()
+    instructions: tuple[str, ...] = ()
+
+    @field_validator("tools", mode="before")
+    @classmethod
+    def _as_tools(cls, given: Iterable[Any]) -> tuple[BaseTool | BaseToolset, ...]:
+        tools = tuple(one if isinstance(one, BaseToolset) else as_tool(one) for one in given)
+        names = [tool.name for tool in tools if isinstance(tool, BaseTool)]
+        for name in names:
+            if names.count(name) > 1:
+                raise DuplicateToolError(f"a run has two tools named {name!r}; rename one of them")
+        return tools

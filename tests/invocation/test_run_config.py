@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from rxagent.errors import ConfigError, DuplicateToolError
 from rxagent.invocation import RunConfig
 
 
@@ -33,3 +34,17 @@ def test_typing_slips_are_errors(wrong: dict[str, Any]) -> None:
     """An unknown key and a value that means nothing are errors where the config is made, not silence in the run."""
     with pytest.raises(ValidationError, match=next(iter(wrong))):
         RunConfig(**wrong)
+
+
+def step() -> None:
+    """One step."""
+
+
+def test_tools_are_looked_at_when_they_are_given() -> None:
+    """A function is a tool; what is none, and a name that is there twice, are errors."""
+    config = RunConfig(tools=(step,))
+    assert [getattr(tool, "name", None) for tool in config.tools] == ["step"]
+    with pytest.raises(ConfigError):
+        RunConfig(tools=(7,))  # type: ignore[arg-type]
+    with pytest.raises(DuplicateToolError, match="'step'"):
+        RunConfig(tools=(step, step))
