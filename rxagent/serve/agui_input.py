@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
@@ -9,24 +10,30 @@ from ag_ui.core import Message, ResumeEntry, RunAgentInput, ToolMessage, UserMes
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from rxagent.events import Content
+from rxagent.events import APP_PREFIX, TEMP_PREFIX, USER_PREFIX, Content
 from rxagent.sessions import Question, Session
 
 from .agui_messages import content_of, dangling_calls
-from .run_order import RunOrder, in_words
+from .agui_tools import client_tools, context_text
+from .run_order import Brought, RunOrder, in_words
+from .wire_json import dumps
 
 __all__ = ["AguiRun", "order_of", "read_input"]
 
-_NO_MESSAGE: Final = "there is nothing to do: the last of `messages` is no user message, and `resume` answers nothing"
+_NO_MESSAGE: Final = (
+    "there is nothing to do: the last of `messages` says nothing and answers no open call, and `resume` answers nothing"
+)
+_PREFIXES: Final = (APP_PREFIX, TEMP_PREFIX, USER_PREFIX)
 
 
 class AguiRun(NamedTuple):
-    """A checked request. answered: results that the client gives to calls, by their ids.
+    """A checked request. answered: results that the client gives to interrupts, by the ids of their calls.
 
     is_broken: the client saw calls begin and not end, so its list of messages is to be mended.
     """
 
     order: RunOrder
+    brought: Brought
     answered: dict[str, Any]
     is_broken: bool
 
@@ -40,40 +47,54 @@ def read_input(body: Any) -> RunAgentInput:
 
 
 def order_of(asked: RunAgentInput, session: Session | None, app_name: str, user_id: str, query: Any) -> AguiRun:
-    """What the client wants: to answer interrupts, or to say something new.
+    """What the client wants: to answer interrupts and calls of its own tools, or to say something new.
 
-    The log is the truth: of `messages` only the last one counts, and `state` only for a new session; later changes
-    come as `forwardedProps.stateDelta`. Status 409 for an answer to what is not asked, 422 when there is nothing to do.
+    The log is the truth: of `messages` only the last ones count, the user's and the tools'. Status 409 for an answer
+    to what is not asked, 422 when there is nothing to do, and for tools that a model cannot be told of.
     """
     questions = {} if session is None else {one.call_id: one for one in session.pending()}
-    answers = _resumed(asked.resume or (), questions) or _tool_results(asked.messages, questions)
-    if answers:
-        parts = [part for _, content, _ in answers for part in content.parts or ()]
-        message = Content(role="user", parts=tuple(parts))
-    else:
-        last = asked.messages[-1] if asked.messages else None
-        if not isinstance(last, UserMessage) or not (message := content_of(last)).parts:
-            raise HTTPException(422, _NO_MESSAGE)
-    forwarded = asked.forwarded_props if isinstance(asked.forwarded_props, dict) else {}
-    delta = forwarded.get("stateDelta")
-    if delta is None and session is None:
-        delta = asked.state
+    resumed = _resumed(asked.resume or (), questions)
+    last = asked.messages[-1] if asked.messages else None
+    said = content_of(last).parts or () if isinstance(last, UserMessage) and not resumed else ()
+    results = _tool_results(asked.messages, questions, {question.call_id for question, _, _ in resumed})
+    parts = [part for _, content, _ in (*resumed, *results) for part in content.parts or ()]
+    if not parts and not said:
+        raise HTTPException(422, _NO_MESSAGE)
     try:
         order = RunOrder(
             user_id=user_id,
             session_id=asked.thread_id,
             app_name=app_name,
-            new_message=message,
+            new_message=Content(role="user", parts=(*parts, *said)),
             streaming=True,
-            state_delta=delta if isinstance(delta, dict) and delta else None,
+            state_delta=_state_delta(asked, session) or None,
             on_disconnect=query.get("on_disconnect", "abort"),
             busy=query.get("busy", "queue"),
             auto_create=True,
         )
     except ValidationError as error:
         raise HTTPException(422, in_words(error)) from None
-    answered = {question.call_id: result for question, _, result in answers if question.kind == "answer"}
-    return AguiRun(order, answered, not answers and bool(dangling_calls(asked.messages)))
+    brought = Brought(client_tools(asked.tools or ()), (context_text(asked.context or ()),))
+    answered = {question.call_id: result for question, _, result in resumed if question.kind == "answer"}
+    return AguiRun(order, brought, answered, not parts and bool(dangling_calls(asked.messages) - questions.keys()))
+
+
+def _state_delta(asked: RunAgentInput, session: Session | None) -> dict[str, Any]:
+    """What the client has changed of the state: by telling the whole in `state`, and by forwardedProps.stateDelta.
+
+    A key that the client's state lacks stays: the client may not have seen it. Of what other sessions share only the
+    latter counts: a copy that a client sends back must not undo what others have written since.
+    """
+    known = {} if session is None else session.state
+    told = asked.state if isinstance(asked.state, dict) else {}
+    delta = {
+        name: value
+        for name, value in told.items()
+        if not name.startswith(_PREFIXES) and (name not in known or dumps(known[name]) != dumps(value))
+    }
+    forwarded = asked.forwarded_props if isinstance(asked.forwarded_props, dict) else {}
+    changes = forwarded.get("stateDelta")
+    return {**delta, **changes} if isinstance(changes, dict) else delta
 
 
 _Answer = tuple[Question, Content, Any]
@@ -102,13 +123,28 @@ def _answered(question: Question, payload: Any, *, gives_up: bool) -> _Answer:
     return question, decide(given.get("payload")), None
 
 
-def _tool_results(messages: list[Message], questions: dict[str, Question]) -> list[_Answer]:
-    """Results at the end of the messages, of calls that wait for one."""
+def _tool_results(messages: list[Message], questions: dict[str, Question], resumed: set[str]) -> list[_Answer]:
+    """Results at the end of the messages, before what the user says last, of calls that wait for one."""
     found: list[_Answer] = []
     for message in reversed(messages):
+        if isinstance(message, UserMessage) and not found:
+            continue
         if not isinstance(message, ToolMessage):
             break
         question = questions.get(message.tool_call_id)
-        if question is not None and question.kind == "answer":
-            found.append((question, question.answer({"result": message.content}), {"result": message.content}))
+        if question is not None and question.kind == "answer" and message.tool_call_id not in resumed:
+            result = _result_of(message)
+            found.append((question, question.answer(result), result))
     return found[::-1]
+
+
+def _result_of(message: ToolMessage) -> dict[str, Any]:
+    """A JSON object as it is, another text as a result; parts that are no text are left out."""
+    content = message.content
+    text = content if isinstance(content, str) else "".join(getattr(part, "text", "") for part in content)
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    result = value if isinstance(value, dict) else {"result": text}
+    return result if message.error is None else {**result, "error": message.error}

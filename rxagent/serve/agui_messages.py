@@ -36,18 +36,25 @@ def messages_of(events: Iterable[Event], ids: Mapping[str, str]) -> list[Message
             found[message_id] = AssistantMessage(id=message_id, content=event.text or None, tool_calls=calls or None)
         for response in event.function_responses:
             if response.name != REQUEST_CONFIRMATION and response.id:
-                text = result_text(response.response)
+                text, result_id = result_text(response.response), f"{event.id}/{response.id}"
+                if event.author == "user" and (plain := _told_text(response.response)) is not None:
+                    text = plain
                 found[f"result of {response.id}"] = ToolMessage(
-                    id=f"{event.id}/{response.id}", content=text, tool_call_id=response.id
+                    id=ids.get(result_id, result_id), content=text, tool_call_id=response.id
                 )
     return list(found.values())
 
 
 def said_ids(events: Iterable[Event], messages: Iterable[Message]) -> dict[str, str]:
-    """The client's ids of what the user has said, by the ids of the events; so that they keep their places."""
+    """The client's ids of what the user has said, and of results, by our ids; so that they keep their places."""
+    messages = list(messages)
     said = [message for message in messages if isinstance(message, UserMessage)]
+    results = {message.tool_call_id: message.id for message in messages if isinstance(message, ToolMessage)}
     found: dict[str, str] = {}
     for event in events:
+        for response in event.function_responses:
+            if response.id in results:
+                found[f"{event.id}/{response.id}"] = results[response.id]
         if event.author != "user" or not event.text:
             continue
         at = next((at for at, message in enumerate(said) if content_of(message).text == event.text), None)
@@ -86,6 +93,12 @@ def _part(given: Mapping[str, Any]) -> Part | None:
     if not isinstance(data, str) or not mime_type or source.get("type") == "url":
         return None
     return Part.model_validate({"inlineData": {"mimeType": mime_type, "data": data}})
+
+
+def _told_text(response: Mapping[str, Any] | None) -> str | None:
+    """The text that a client has told as a result; None for what was an object."""
+    text = (response or {}).get("result")
+    return text if isinstance(text, str) and len(response or {}) == 1 else None
 
 
 def result_text(response: Any) -> str:

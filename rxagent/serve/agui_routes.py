@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from rxagent.events.state import TEMP_PREFIX
 from rxagent.sessions import Session, SessionKey
+from rxagent.sessions.delta import apply_delta, kept
 from rxagent.streams import CancelScope, aio, settle
 
 from .agui_input import AguiRun, order_of, read_input
@@ -39,6 +39,12 @@ def agui_routes(desk: Desk) -> list[Route]:
 
     POST /agui[/APP]?user&on_disconnect&busy    RunAgentInput -> AG-UI events; threadId is the session's id
     POST /agui/runs/RUN/cancel                  {"reason"?} -> run, once the seal is stored; RUN: the client's runId
+
+    RunAgentInput: `tools` are offered to the models of this run. A call of one is left to the client: the run ends with
+    `success` and the call in `pendingToolCallIds`, a tool message in the next request answers it. A name that an agent
+    has for a tool of its own stays with that one. `context` is told to the models, behind their instructions; neither
+    is stored. `state`: where it differs from the session's, it is a change by the user; keys that it lacks stay, and
+    `app:`, `user:` and `temp:` keys change by `forwardedProps.stateDelta` alone. Of `messages` count the last ones.
 
     A client that hangs up stops its run, and sees a broken stream; a Stop that lets it see the end (`cancelled`, calls
     closed by results) is the second route. Frames hold one event each. What is wrong with a request is an HTTP status.
@@ -68,7 +74,7 @@ class _AguiRoutes:
         key = checked_key(runner.app_name, request.query_params.get("user", _USER), asked.thread_id)
         session = await aio.in_thread(self._session, key)
         wanted = order_of(asked, session, key.app_name, key.user_id, request.query_params)
-        run = await self._desk.start(wanted.order)
+        run = await self._desk.start(wanted.order, wanted.brought)
         self._names[asked.run_id] = run.run_id
         while len(self._names) > _MOST_NAMES:
             del self._names[next(iter(self._names))]
@@ -96,11 +102,12 @@ class _AguiRoutes:
         session: Session | None,
     ) -> AsyncGenerator[bytes, None]:
         """The run's own frames, in AG-UI's words."""
-        state = {} if session is None else {k: v for k, v in session.state.items() if not k.startswith(TEMP_PREFIX)}
-        state |= wanted.order.state_delta or {}
+        state = {} if session is None else dict(kept(session.state))
+        apply_delta(state, kept(wanted.order.state_delta or {}))
         modern = asked.protocol_version is not None
         root = self._desk.runner(run.record.key.app_name).agent.name
-        stream = AguiStream(asked.thread_id, asked.run_id, root, modern=modern, state=state)
+        theirs = [tool.name for tool in wanted.brought.tools]
+        stream = AguiStream(asked.thread_id, asked.run_id, root, modern=modern, state=state, client_tools=theirs)
         yield _encoded([*stream.begin(run.run_id), StateSnapshotEvent(snapshot=state)])
         yield _encoded(stream.answered(wanted.answered))
         is_broken, error = wanted.is_broken, None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, TypeAlias, final
 
 from ag_ui.core import (
@@ -52,31 +52,46 @@ class AguiStream:
 
     root: name of the root agent; what other agents say belongs to subagents. modern: the client speaks AG-UI 1.0; an
     older one refuses the outcome `cancelled` and subagents, so it gets a plain end and a CUSTOM event that says more.
+    client_tools: names of tools that the client runs. Their open calls are no interrupts: a run that makes them is
+    complete, and names them (AG-UI 1.0, Tool Calls: frontend tools).
     """
 
     __slots__ = (
         "_asked",
+        "_client_tools",
         "_modern",
         "_paused",
         "_root",
         "_speeches",
         "_subagents",
         "_thread",
+        "_unanswered",
         "ids",
         "run_id",
         "state",
     )
 
-    def __init__(self, thread_id: str, run_id: str, root: str, *, modern: bool, state: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        thread_id: str,
+        run_id: str,
+        root: str,
+        *,
+        modern: bool,
+        state: Mapping[str, Any],
+        client_tools: Collection[str] = (),
+    ) -> None:
         self._thread = thread_id
         self.run_id = run_id
         self._root = root
         self._modern = modern
+        self._client_tools = frozenset(client_tools)
         self.state = dict(state)
         self.ids: dict[str, str] = {}  # event id -> message id
         self._speeches: dict[_Key, Speech] = {}
         self._subagents: dict[_Key, str] = {}
         self._paused: set[str] = set()  # calls whose results are provisional
+        self._unanswered: dict[str, None] = {}  # calls of this run without a result, in their order
         self._asked: dict[str, str] = {}  # question -> the call that it is about
 
     @property
@@ -128,7 +143,10 @@ class AguiStream:
         self, outcome: Mapping[str, Any], questions: Iterable[Question], error: str | None = None
     ) -> list[BaseEvent]:
         """What closes the stream."""
-        interrupts = [self._interrupt(question) for question in questions] if outcome["kind"] == "paused" else []
+        asked = questions if outcome["kind"] == "paused" else ()
+        interrupts = [
+            self._interrupt(one) for one in asked if one.kind != "answer" or one.name not in self._client_tools
+        ]
         unsaved = [one.open_text for one in self._speeches.values() if one.open_text is not None]
         found = [event for speech in self._speeches.values() for event in speech.close()]
         found += self._leave_all(outcome, interrupts)
@@ -144,7 +162,9 @@ class AguiStream:
                 text = error or outcome.get("error") or str(outcome.get("reason") or "the run failed")
                 return [RunErrorEvent(message=text, code=outcome.get("reason"), usage=usage, metadata=metadata)]
             case "completed" | "paused":
-                how = RunFinishedInterruptOutcome(interrupts=interrupts) if interrupts else RunFinishedSuccessOutcome()
+                pending = list(self._unanswered) if self._modern else []
+                complete = RunFinishedSuccessOutcome(pending_tool_call_ids=pending or None)
+                how = RunFinishedInterruptOutcome(interrupts=interrupts) if interrupts else complete
                 return [self._finished(outcome=how, usage=usage, metadata=metadata)]
             case _ if self._modern:
                 return [self._finished(outcome=RunFinishedCancelledOutcome(), usage=usage, metadata=metadata)]
@@ -161,6 +181,7 @@ class AguiStream:
         if call.get("name") == REQUEST_CONFIRMATION:
             self._asked[call_id] = (args.get("originalFunctionCall") or {}).get("id") or ""
             return []
+        self._unanswered[call_id] = None
         start = ToolCallStartEvent(
             tool_call_id=call_id, tool_call_name=call.get("name") or "", parent_message_id=message_id, **marks
         )
@@ -175,6 +196,7 @@ class AguiStream:
         call_id = response.get("id") or ""
         if call_id in self._paused or response.get("name") == REQUEST_CONFIRMATION:
             return []
+        self._unanswered.pop(call_id, None)
         return [_result(event_id, call_id, response.get("response"), marks)]
 
     def _changes(self, delta: Mapping[str, Any]) -> list[BaseEvent]:

@@ -23,7 +23,7 @@ from .ids import checked_key
 from .live_run import LiveRun
 from .metrics import Metrics
 from .reader import Reader
-from .run_order import RunOrder
+from .run_order import Brought, RunOrder
 from .run_record import RunRecord
 from .run_table import RunFilter, RunTable, StopNote
 from .run_table_memory import MemoryRunTable
@@ -32,6 +32,7 @@ from .wire_json import outcome_json
 
 __all__ = ["Desk"]
 
+_NOTHING: Final = Brought()
 _NO_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 _LOOK: Final = 0.2  # seconds between two looks for stops that came to another process
 _TOUCH: Final = 2.0  # seconds between two signs of life
@@ -110,7 +111,7 @@ class Desk:
 
     # -- starting ------------------------------------------------------------------------------------------------------
 
-    async def start(self, order: RunOrder) -> LiveRun:
+    async def start(self, order: RunOrder, brought: Brought = _NOTHING) -> LiveRun:
         """Start a run. Status 404 without its session, 409 when that has a run and the order rejects, 503 at the end.
 
         The run's coroutines go to rxagent's own loop: one that blocks cannot freeze the server.
@@ -121,7 +122,7 @@ class Desk:
         key = checked_key(runner.app_name, order.user_id, order.session_id)
         if order.busy == "interrupt":
             await self._interrupt(key)
-        handle, record = await aio.in_thread(self._start, runner, key, order)
+        handle, record = await aio.in_thread(self._start, runner, key, order, brought)
         run = LiveRun(handle, record, self)
         self.live[run.run_id] = run
         self.metrics.started(key.app_name)
@@ -131,7 +132,7 @@ class Desk:
             self._watch = asyncio.create_task(self._watch_notes(), name="rxagent-stop-notes")
         return run
 
-    def _start(self, runner: Runner, key: SessionKey, order: RunOrder) -> tuple[RunHandle, RunRecord]:
+    def _start(self, runner: Runner, key: SessionKey, order: RunOrder, brought: Brought) -> tuple[RunHandle, RunRecord]:
         """On a worker: the session is looked for, the run gets a row, and starts."""
         creates = runner.auto_create_session if order.auto_create is None else order.auto_create
         if not creates and settle(runner.session_service.get_session(*key, _NO_EVENTS), CancelScope()) is None:
@@ -141,7 +142,9 @@ class Desk:
             ticket = table.reserve(key, only_when_free=order.busy == "reject")
         except SessionBusyError as error:
             raise HTTPException(409, str(error)) from None
-        config = RunConfig(streaming_mode="sse" if order.streaming else "none", auto_create_session=creates)
+        config = RunConfig(
+            streaming_mode="sse" if order.streaming else "none", auto_create_session=creates, **brought._asdict()
+        )
         try:
             handle = runner.start(
                 key.user_id,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from rxagent.events import Content, Value
+from rxagent.tools import BaseTool
 
 from .body import read_json
 
-__all__ = ["Busy", "OnDisconnect", "RunOrder", "in_words", "read_order", "validated"]
+__all__ = ["Brought", "Busy", "OnDisconnect", "RunOrder", "in_words", "read_order", "validated"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -36,6 +37,13 @@ class RunOrder(Value):
     on_disconnect: OnDisconnect = "abort"
     busy: Busy = "queue"
     auto_create: bool | None = None
+
+
+class Brought(NamedTuple):
+    """What a client brings to a run besides its order: see `RunConfig`."""
+
+    tools: tuple[BaseTool, ...] = ()
+    instructions: tuple[str, ...] = ()
 
 
 async def read_order(request: Request, max_body: int) -> RunOrder:

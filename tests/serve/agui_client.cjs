@@ -1,7 +1,7 @@
 // What the AG-UI client for JavaScript sees of the four endings of a run: one line of JSON.
-// Usage: node agui_client.cjs NODE_MODULES BASE_URL [SCENE]
-const [modules, base, only] = process.argv.slice(2);
-const { HttpAgent } = require(require.resolve("@ag-ui/client", { paths: [modules] }));
+// Usage: node agui_client.cjs NODE_MODULES PACKAGE BASE_URL SCENE...
+const [modules, name, base, ...wanted] = process.argv.slice(2);
+const { HttpAgent } = require(require.resolve(name, { paths: [modules] }));
 
 async function scene(thread, steps) {
   const agent = new HttpAgent({ url: `${base}/agui`, threadId: thread });
@@ -25,6 +25,7 @@ async function scene(thread, steps) {
     last: seen.at(-1),
     types: seen.map((event) => event.type),
     outcomes: seen.filter((event) => event.type === "RUN_FINISHED").map((event) => event.outcome?.type),
+    left: seen.filter((event) => event.type === "RUN_FINISHED").map((event) => event.outcome?.pendingToolCallIds?.length ?? 0),
     messages: agent.messages,
     pending: agent.pendingInterrupts ?? [],
   };
@@ -60,13 +61,23 @@ const scenes = {
     const { interrupts } = seen.at(-1).outcome;
     await run({ resume: interrupts.map(({ id }) => ({ interruptId: id, status: "resolved", payload: { confirmed: true } })) });
   },
+  tools: async ({ agent, say, run }) => {
+    const parameters = { type: "object", properties: { colour: { type: "string" } } };
+    const tools = [{ name: "paint", description: "Paint it.", parameters }];
+    say("paint it");
+    await run({ tools });
+    for (const { id } of agent.messages.flatMap((one) => one.toolCalls ?? [])) {
+      agent.addMessage({ id: `result of ${id}`, role: "tool", toolCallId: id, content: "painted" });
+    }
+    await run({ tools });
+    say("context");
+    await run({ tools, context: [{ description: "The page", value: "orders" }] });
+  },
 };
 
 async function main() {
   const found = {};
-  for (const [name, steps] of Object.entries(scenes)) {
-    if (!only || only === name) found[name] = await scene(`t-${name}`, steps);
-  }
+  for (const one of wanted) found[one] = await scene(`t-${one}`, scenes[one]);
   console.log(JSON.stringify(found));
 }
 main().then(() => process.exit(0), (error) => { console.error(error); process.exit(1); });

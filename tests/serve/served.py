@@ -12,10 +12,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from starlette.routing import BaseRoute
 
 from rxagent import LlmAgent, Runner
 from rxagent.serve import ServeSettings, create_app
@@ -169,10 +171,14 @@ class Served(Client):
 
 
 @contextmanager
-def served(agent: LlmAgent | Runner, settings: ServeSettings | None = None) -> Iterator[Served]:
-    """Serve an agent, as app `app` with sessions in memory, or a runner."""
+def served(
+    agent: LlmAgent | Runner,
+    settings: ServeSettings | None = None,
+    more: Iterable[Callable[[Desk], Iterable[BaseRoute]]] = (),
+) -> Iterator[Served]:
+    """Serve an agent, as app `app` with sessions in memory, or a runner. more: as of `create_app`."""
     runner = agent if isinstance(agent, Runner) else Runner(agent, app_name="app", auto_create_session=False)
-    app = create_app(runner, settings=settings)
+    app = create_app(runner, settings=settings, more=more)
     ports: list[int] = []
     listening = threading.Event()
 

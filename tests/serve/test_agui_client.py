@@ -18,9 +18,13 @@ MISSING = not (NODE / "@ag-ui" / "client").is_dir() or shutil.which("node") is N
 pytestmark = pytest.mark.skipif(MISSING, reason="needs node and npm's @ag-ui/client, which `make test` installs")
 
 
-def client(*scene: str, agent: str = "agent") -> dict[str, Any]:
-    with child(HERE / "page_agent.py", agent=agent) as server:
-        command = ["node", str(HERE / "agui_client.cjs"), str(NODE), f"http://{server.host}:{server.port}", *scene]
+ENDINGS = ("success", "cancelled", "truncated", "interrupt")
+
+
+def client(*scenes: str, module: str = "page_agent.py", agent: str = "agent") -> dict[str, Any]:
+    with child(HERE / module, agent=agent) as server:
+        url = f"http://{server.host}:{server.port}"
+        command = ["node", str(HERE / "agui_client.cjs"), str(NODE), "@ag-ui/client", url, *scenes]
         result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 0, result.stderr
     found: dict[str, Any] = json.loads(result.stdout)
@@ -29,7 +33,7 @@ def client(*scene: str, agent: str = "agent") -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def seen() -> dict[str, Any]:
-    return client()
+    return client(*ENDINGS)
 
 
 def results(scene: dict[str, Any]) -> list[Any]:
@@ -84,3 +88,15 @@ def test_subagents() -> None:
     assert scene["types"].count("SUBAGENT_STARTED") == 2
     assert scene["types"].count("SUBAGENT_FINISHED") == 2
     assert [one.get("name") for one in scene["messages"] if one["role"] == "assistant"] == ["first", "second"]
+
+
+def test_tools() -> None:
+    """A call of the client's own tool is left to it; the tool message that it adds goes on with the run."""
+    scene = client("tools", module="agui_agent.py")["tools"]
+    assert scene["errors"] == [None, None, None]
+    assert (scene["outcomes"], scene["left"]) == (["success"] * 3, [1, 0, 0])
+    assert [one["role"] for one in scene["messages"]] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
+    answer, told = (one["content"] for one in scene["messages"] if one["role"] == "assistant" and one.get("content"))
+    assert "'painted'" in answer
+    assert told.endswith("The page:\norders")
+    assert scene["types"].count("TOOL_CALL_RESULT") == 0

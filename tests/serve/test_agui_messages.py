@@ -45,6 +45,20 @@ def test_what_the_user_said_keeps_the_clients_ids() -> None:
     assert said_ids(events, messages) == {"e0": "m0", "e2": "m1"}
 
 
+def test_results_that_the_client_has_told_keep_id_and_words() -> None:
+    """So that its messages are the same after a snapshot."""
+    part = Part.model_validate({"functionResponse": {"id": "c1", "name": "paint", "response": {"result": "done"}}})
+    asks = Part.model_validate({"functionCall": {"id": "c1", "name": "paint"}})
+    events = [
+        Event(
+            id="e1", author="a", content=Content(role="model", parts=(asks,)), long_running_tool_ids=frozenset({"c1"})
+        ),
+        Event(id="e2", author="user", content=Content(role="user", parts=(part,))),
+    ]
+    told: list[Message] = [ToolMessage(id="t1", content="done", tool_call_id="c1")]
+    assert messages_of(events, said_ids(events, told))[-1] == told[0]
+
+
 def test_calls_without_a_result_are_found() -> None:
     """What a client has seen begin and not end."""
     calls = [ToolCall(id=one, function=FunctionCall(name="f", arguments="{}")) for one in ("c1", "c2")]

@@ -10,7 +10,9 @@ import pytest
 from ag_ui.core import Event, Message, RunAgentInput, UserMessage
 from pydantic import TypeAdapter
 
-from .served import Client, Stream, child, eventually
+from rxagent.events.state import REMOVED
+
+from .served import Client, Stream, child
 
 AGENT = Path(__file__).with_name("page_agent.py")
 EVENT: TypeAdapter[Any] = TypeAdapter(Event)
@@ -102,13 +104,37 @@ def test_a_run_that_fails_ends_in_an_error(server: Client) -> None:
     assert "on fire" in last.message
 
 
-def test_the_state_of_a_new_session_is_the_clients(server: Client) -> None:
-    """Later the session's own counts, and changes come as forwardedProps.stateDelta."""
-    first = run(server, body("state", "hello", state={"colour": "red"}))
-    second = run(server, body("state", "hello", state={"colour": "blue"}, forwarded_props={"stateDelta": {"n": 1}}))
-    snapshots = [next(one.snapshot for one in events if one.type == "STATE_SNAPSHOT") for events in (first, second)]
-    assert snapshots == [{"colour": "red"}, {"colour": "red", "n": 1}]
-    eventually(lambda: server.session("state", app="rxagent")["state"] == {"colour": "red", "n": 1})
+def test_a_run_starts_from_the_clients_state(server: Client) -> None:
+    """What it has changed is a delta of the user's event; what it does not name stays, what it repeats is no change."""
+
+    def snapshot(**more: Any) -> Any:
+        events = run(server, body("state", "hello", **more))
+        return next(one.snapshot for one in events if one.type == "STATE_SNAPSHOT")
+
+    assert snapshot(state={"colour": "red", "deep": {"n": [1]}}) == {"colour": "red", "deep": {"n": [1]}}
+    assert snapshot(state={"colour": "blue", "deep": {"n": [1]}})["colour"] == "blue"
+    assert snapshot(state={}, forwarded_props={"stateDelta": {"n": 1}}) == {
+        "colour": "blue",
+        "deep": {"n": [1]},
+        "n": 1,
+    }
+    assert snapshot(state=["no object"])["n"] == 1
+    log = server.session("state", app="rxagent")
+    assert log["state"] == {"colour": "blue", "deep": {"n": [1]}, "n": 1}
+    deltas = [event["actions"]["stateDelta"] for event in log["events"] if event["author"] == "user"]
+    assert deltas == [{"colour": "red", "deep": {"n": [1]}}, {"colour": "blue"}, {"n": 1}, {}]
+
+
+def test_a_copy_of_shared_state_changes_nothing(server: Client) -> None:
+    """What other sessions share, and what is temporary, is not the client's to send back; a change by name is."""
+    shared = {"app:news": "old", "user:name": "Ada", "temp:x": 1}
+    run(server, body("shared", "hello", state={**shared, "own": 1}))
+    assert server.session("shared", app="rxagent")["state"] == {"own": 1}
+    run(server, body("shared", "hello", forwarded_props={"stateDelta": {"user:name": "Ada"}}))
+    assert server.session("shared", app="rxagent")["state"] == {"own": 1, "user:name": "Ada"}
+    delta = {"user:name": REMOVED, "temp:x": 1}
+    events = run(server, body("shared", "hello", forwarded_props={"stateDelta": delta}))
+    assert next(one.snapshot for one in events if one.type == "STATE_SNAPSHOT") == {"own": 1}
 
 
 @pytest.mark.parametrize("asked", [{}, {"threadId": "x"}, body("x"), body("a/b", "hello")])

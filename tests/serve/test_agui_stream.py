@@ -89,6 +89,19 @@ def test_calls_and_their_results() -> None:
     assert (result.tool_call_id, result.content) == ("c1", '{"far": true}')  # type: ignore[attr-defined]
 
 
+def test_open_calls_of_the_clients_tools_are_named() -> None:
+    """In the order of the calls, without those that have a result; an older client gets the plain success."""
+    for modern, pending in ((True, ["c1", "c3"]), (False, None)):
+        one = AguiStream("t1", "r1", "root", modern=modern, state={}, client_tools=["paint"])
+        calls = [{"functionCall": {"id": f"c{number}", "name": "paint"}} for number in (1, 2, 3)]
+        one.event({"id": "e1", "author": "root", "content": {"parts": calls}})
+        response = {"functionResponse": {"id": "c2", "name": "paint", "response": {}}}
+        one.event({"id": "e2", "author": "root", "content": {"parts": [response]}})
+        (last,) = one.end({"kind": "paused"}, [])
+        assert last.outcome.type == "success"  # type: ignore[attr-defined]
+        assert last.outcome.pending_tool_call_ids == pending  # type: ignore[attr-defined]
+
+
 def test_changes_of_the_state_are_a_patch() -> None:
     """Set, replaced and removed keys; what is temporary, and what was never there, is left out."""
     one = stream(state={"old": 1})
