@@ -74,7 +74,7 @@ def order_of(asked: RunAgentInput, session: Session | None, app_name: str, user_
         )
     except ValidationError as error:
         raise HTTPException(422, in_words(error)) from None
-    brought = Brought(client_tools(asked.tools or ()), (context_text(asked.context or ()),))
+    brought = Brought(asked.run_id, client_tools(asked.tools or ()), (context_text(asked.context or ()),))
     answered = {question.call_id: result for question, _, result in resumed if question.kind == "answer"}
     return AguiRun(order, brought, answered, not parts and bool(dangling_calls(asked.messages) - questions.keys()))
 

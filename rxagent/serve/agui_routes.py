@@ -8,7 +8,6 @@ from contextlib import aclosing
 from typing import Any, Final, final
 
 from ag_ui.core import BaseEvent, MessagesSnapshotEvent, RunAgentInput, StateSnapshotEvent
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -31,14 +30,14 @@ from .session_routes import json_response
 __all__ = ["agui_routes"]
 
 _USER: Final = "me"
-_MOST_NAMES: Final = 10_000
 
 
 def agui_routes(desk: Desk) -> list[Route]:
     """For `create_app(..., more=(agui_routes,))`.
 
     POST /agui[/APP]?user&on_disconnect&busy    RunAgentInput -> AG-UI events; threadId is the session's id
-    POST /agui/runs/RUN/cancel                  {"reason"?} -> run, once the seal is stored; RUN: the client's runId
+    POST /agui/runs/RUN/cancel                  {"reason"?} -> run, once the seal is stored; RUN: the client's runId,
+                                                of a run of any process on the database; of several the latest
 
     RunAgentInput: `tools` are offered to the models of this run. A call of one is left to the client: the run ends with
     `success` and the call in `pendingToolCallIds`, a tool message in the next request answers it. A name that an agent
@@ -54,11 +53,10 @@ def agui_routes(desk: Desk) -> list[Route]:
 
 @final
 class _AguiRoutes:
-    __slots__ = ("_desk", "_names")
+    __slots__ = ("_desk",)
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._names: dict[str, str] = {}  # the client's id of a run -> ours
 
     def routes(self) -> list[Route]:
         return [
@@ -75,9 +73,6 @@ class _AguiRoutes:
         session = await aio.in_thread(self._session, key)
         wanted = order_of(asked, session, key.app_name, key.user_id, request.query_params)
         run = await self._desk.start(wanted.order, wanted.brought)
-        self._names[asked.run_id] = run.run_id
-        while len(self._names) > _MOST_NAMES:
-            del self._names[next(iter(self._names))]
         chunks = self._desk.frames(run)  # at once: the reader is there before the first event
         frames = self._frames(chunks, run, asked, wanted, session)
         leave = (lambda: run.abort("client_disconnect")) if wanted.order.on_disconnect == "abort" else None
@@ -85,12 +80,10 @@ class _AguiRoutes:
 
     async def cancel(self, request: Request) -> Response:
         """POST /agui/runs/RUN/cancel"""
-        run_id = self._names.get(request.path_params["run"])
-        if run_id is None:
-            raise HTTPException(404, f"no run of that id began here; its header {RUN_ID} has the id for /runs/R/abort")
+        named = await self._desk.find_named(request.path_params["run"])
         asked = await read_json(request, self._desk.settings.max_body)
         reason = asked.get("reason") if isinstance(asked, dict) else None
-        record, is_over = await self._desk.abort(run_id, str(reason or "user_stop")[:200], "now")
+        record, is_over = await self._desk.abort(named.run_id, str(reason or "user_stop")[:200], "now")
         return json_response(record.as_json(), 200 if is_over else 202)
 
     async def _frames(

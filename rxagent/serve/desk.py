@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import suppress
 from typing import Final, final
 
@@ -84,17 +84,18 @@ class Desk:
         """The run, of whichever process. Status 404."""
         if (live := self.live.get(run_id)) is not None:
             return live.record
-        found = await aio.in_thread(self._found, run_id)
-        if found is None:
-            raise HTTPException(404, f"there is no run {run_id!r}; see /runs")
-        return found
+        return await self._found(run_id, lambda table: table.find(run_id))
 
-    def _found(self, run_id: str) -> RunRecord | None:
-        for table in self._tables.values():
-            record = table.find(run_id)
-            if record is not None and record.key.app_name in self.runners:
-                return record
-        return None
+    async def find_named(self, name: str) -> RunRecord:
+        """The latest run that its client has named so, of whichever process. Status 404."""
+        return await self._found(name, lambda table: table.named(name))
+
+    async def _found(self, run_id: str, look: Callable[[RunTable], RunRecord | None]) -> RunRecord:
+        records = await aio.in_thread(lambda: [look(table) for table in self._tables.values()])
+        found = [one for one in records if one is not None and one.key.app_name in self.runners]
+        if not found:
+            raise HTTPException(404, f"there is no run {run_id!r}; see /runs")
+        return max(found, key=lambda one: one.started_at)
 
     async def runs(self, wanted: RunFilter, limit: int) -> list[RunRecord]:
         """Runs of all processes, the latest first."""
@@ -143,7 +144,10 @@ class Desk:
         except SessionBusyError as error:
             raise HTTPException(409, str(error)) from None
         config = RunConfig(
-            streaming_mode="sse" if order.streaming else "none", auto_create_session=creates, **brought._asdict()
+            streaming_mode="sse" if order.streaming else "none",
+            auto_create_session=creates,
+            tools=brought.tools,
+            instructions=brought.instructions,
         )
         try:
             handle = runner.start(
@@ -157,7 +161,7 @@ class Desk:
         except BaseException:
             table.cancel(ticket)
             raise
-        return handle, table.enter(ticket, handle.run_id)
+        return handle, table.enter(ticket, handle.run_id, brought.name)
 
     def seen(self, event: Event) -> None:
         """A run has emitted an event."""

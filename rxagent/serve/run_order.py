@@ -40,8 +40,9 @@ class RunOrder(Value):
 
 
 class Brought(NamedTuple):
-    """What a client brings to a run besides its order: see `RunConfig`."""
+    """What a client brings to a run besides its order. name: its own id of the run. The others: see `RunConfig`."""
 
+    name: str = ""
     tools: tuple[BaseTool, ...] = ()
     instructions: tuple[str, ...] = ()
 

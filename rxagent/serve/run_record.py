@@ -22,7 +22,8 @@ class RunRecord(NamedTuple):
 
     invocation_id: of the events; another one than the run's id when it resumes an earlier run's invocation. first_seq,
     last_seq: the numbers of its first and last stored event, as far as they matter to tell it from other runs. seen_at:
-    the last sign of life of its process, for those who cannot look at that.
+    the last sign of life of its process, for those who cannot look at that. name: the id that its client has given it;
+    empty without one, and not unique.
     """
 
     run_id: str
@@ -35,6 +36,7 @@ class RunRecord(NamedTuple):
     first_seq: int = 0
     last_seq: int | None = None
     seen_at: float = math.inf
+    name: str = ""
 
     @property
     def state(self) -> RecordState:

@@ -47,8 +47,8 @@ class RunTable(ABC):
         and it is wanted only when there is none."""
 
     @abstractmethod
-    def enter(self, ticket: int, run_id: str) -> RunRecord:
-        """The run of the ticket has started and has this id."""
+    def enter(self, ticket: int, run_id: str, name: str = "") -> RunRecord:
+        """The run of the ticket has started and has this id, and this one from its client."""
 
     @abstractmethod
     def cancel(self, ticket: int) -> None:
@@ -65,6 +65,10 @@ class RunTable(ABC):
     @abstractmethod
     def find(self, run_id: str) -> RunRecord | None:
         """The run with this id."""
+
+    @abstractmethod
+    def named(self, name: str) -> RunRecord | None:
+        """The latest run to which its client has given this id."""
 
     @abstractmethod
     def runs(self, wanted: RunFilter, limit: int) -> list[RunRecord]:

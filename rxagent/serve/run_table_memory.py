@@ -20,13 +20,14 @@ __all__ = ["MemoryRunTable"]
 class MemoryRunTable(RunTable):
     """Runs in a dict. A stop never needs a note: who asks has the run."""
 
-    __slots__ = ("_lock", "_reserved", "_rows", "_tickets")
+    __slots__ = ("_lock", "_names", "_reserved", "_rows", "_tickets")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._tickets = 0
         self._reserved: dict[int, tuple[SessionKey, float]] = {}
         self._rows: dict[str, RunRecord] = {}
+        self._names: dict[str, str] = {}  # the clients' ids of runs -> ours
 
     def reserve(self, key: SessionKey, *, only_when_free: bool = False) -> int:
         """A ticket."""
@@ -37,12 +38,14 @@ class MemoryRunTable(RunTable):
             self._reserved[self._tickets] = key, time.time()
             return self._tickets
 
-    def enter(self, ticket: int, run_id: str) -> RunRecord:
+    def enter(self, ticket: int, run_id: str, name: str = "") -> RunRecord:
         """The run of the ticket has started."""
         with self._lock:
             key, began = self._reserved.pop(ticket)
             owner = current_owner("serve")
-            record = self._rows[run_id] = RunRecord(run_id, key, owner, began, invocation_id=run_id)
+            record = self._rows[run_id] = RunRecord(run_id, key, owner, began, invocation_id=run_id, name=name)
+            if name:
+                self._names[name] = run_id
             return record
 
     def cancel(self, ticket: int) -> None:
@@ -68,12 +71,18 @@ class MemoryRunTable(RunTable):
             self._rows[run_id] = record = record._replace(ended_at=time.time(), outcome=outcome, last_seq=last_seq)
             if len(self._rows) > KEPT:
                 oldest = next((one.run_id for one in self._rows.values() if one.ended_at is not None), run_id)
-                del self._rows[oldest]
+                gone = self._rows.pop(oldest)
+                if self._names.get(gone.name) == oldest:
+                    del self._names[gone.name]
             return record
 
     def find(self, run_id: str) -> RunRecord | None:
         """The run with this id."""
         return self._rows.get(run_id)
+
+    def named(self, name: str) -> RunRecord | None:
+        """The latest run of this name."""
+        return self._rows.get(self._names.get(name, ""))
 
     def runs(self, wanted: RunFilter, limit: int) -> list[RunRecord]:
         """Runs, the latest first."""

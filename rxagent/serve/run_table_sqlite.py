@@ -23,13 +23,14 @@ _TABLE: Final = (
         app TEXT NOT NULL, user TEXT NOT NULL, session TEXT NOT NULL,
         began REAL NOT NULL, seen REAL NOT NULL, ended REAL, outcome TEXT, stop TEXT, depth TEXT,
         instance TEXT NOT NULL, boot_id TEXT NOT NULL, pid_namespace TEXT NOT NULL, pid INTEGER NOT NULL,
-        started INTEGER NOT NULL)""",
+        started INTEGER NOT NULL, name TEXT)""",
     # Few rows live at a time: finding them must not cost what the ended ones are many.
     "CREATE INDEX IF NOT EXISTS living_runs ON served_runs (app, user, session) WHERE ended IS NULL",
+    "CREATE INDEX IF NOT EXISTS named_runs ON served_runs (name) WHERE name IS NOT NULL",
 )
 _COLUMNS: Final = (
     "run_id, app, user, session, instance, boot_id, pid_namespace, pid, started, began, ended, outcome,"
-    " invocation, first, last, seen"
+    " invocation, first, last, seen, name"
 )
 _OWN: Final = "boot_id = ? AND pid_namespace = ? AND pid = ? AND started = ?"
 
@@ -71,15 +72,16 @@ class SqliteRunTable(RunTable):
 
         return self._file.write(insert, synced=False)
 
-    def enter(self, ticket: int, run_id: str) -> RunRecord:
-        """Write the id."""
+    def enter(self, ticket: int, run_id: str, name: str = "") -> RunRecord:
+        """Write the ids."""
 
-        def name(db: sqlite3.Connection) -> RunRecord:
-            db.execute("UPDATE served_runs SET run_id = ?, invocation = ? WHERE ticket = ?", (run_id, run_id, ticket))
+        def write(db: sqlite3.Connection) -> RunRecord:
+            values = (run_id, run_id, name or None, ticket)
+            db.execute("UPDATE served_runs SET run_id = ?, invocation = ?, name = ? WHERE ticket = ?", values)
             [record] = _records(db, "ticket = ?", (ticket,))
             return record
 
-        return self._file.write(name, synced=False)
+        return self._file.write(write, synced=False)
 
     def cancel(self, ticket: int) -> None:
         """Delete the row."""
@@ -116,6 +118,11 @@ class SqliteRunTable(RunTable):
     def find(self, run_id: str) -> RunRecord | None:
         """The run with this id."""
         return self._file.read(lambda db: next(iter(_records(db, "run_id = ?", (run_id,))), None))
+
+    def named(self, name: str) -> RunRecord | None:
+        """The latest run of this name."""
+        where = "name = ? AND run_id IS NOT NULL ORDER BY ticket DESC LIMIT 1"
+        return self._file.read(lambda db: next(iter(_records(db, where, (name,))), None))
 
     def runs(self, wanted: RunFilter, limit: int) -> list[RunRecord]:
         """Runs, the latest first."""
@@ -169,8 +176,12 @@ class SqliteRunTable(RunTable):
 
 
 def _create(db: sqlite3.Connection) -> None:
-    for statement in _TABLE:
-        db.execute(statement)
+    create, *indexes = _TABLE
+    db.execute(create)
+    if "name" not in {row[1] for row in db.execute("PRAGMA table_info(served_runs)")}:  # of an earlier version
+        db.execute("ALTER TABLE served_runs ADD COLUMN name TEXT")
+    for index in indexes:
+        db.execute(index)
     lost = [one.run_id for one in _records(db, "ended IS NULL AND run_id IS NOT NULL", ()) if one.state == "lost"]
     db.executemany(
         "UPDATE served_runs SET ended = ?, outcome = ? WHERE run_id = ?",
@@ -197,6 +208,7 @@ def _records(db: sqlite3.Connection, where: str, values: Sequence[object]) -> li
             row[13] or 0,
             row[14],
             row[15],
+            row[16] or "",
         )
         for row in rows
     ]

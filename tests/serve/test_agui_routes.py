@@ -68,6 +68,21 @@ def test_cancel_by_the_clients_own_id(server: Client, version: str | None, outco
     assert server.ask("POST", "/agui/runs/none/cancel").status == 404
 
 
+def test_cancel_by_way_of_another_server(tmp_path: Path) -> None:
+    """A run is stopped from any process on the file by its client's own id; its client sees the end."""
+    db = str(tmp_path / "chat.db")
+    with child(AGENT, "--db", db) as one, child(AGENT, "--db", db) as other:
+        with one.open("POST", "/agui", body("far", "export it", run="far away")) as stream:
+            events = told(stream)
+            assert any(event.type == "TOOL_CALL_END" for event in events)
+            stopped = other.ask("POST", "/agui/runs/far%20away/cancel", {"reason": "enough"})
+            assert (stopped.status, stopped.json["runId"]) == (200, stream.run_id)
+            assert stopped.json["outcome"]["reason"] == "enough"
+            assert list(events)[-1].outcome.type == "cancelled"
+        again = other.ask("POST", "/agui/runs/far%20away/cancel")
+        assert (again.status, again.json["outcome"]) == (200, stopped.json["outcome"])
+
+
 def test_a_client_that_goes_stops_its_run(server: Client) -> None:
     """The session is sealed all the same."""
     stream = server.open("POST", "/agui", body("gone", "export it"))

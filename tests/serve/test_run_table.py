@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -48,6 +50,46 @@ def test_a_run_is_found_from_its_start_to_long_after_its_end(table: RunTable) ->
     assert [run.run_id for run in table.runs(RunFilter(unended=True), 10)] == ["e-2"]
     assert len(table.runs(RunFilter(), 1)) == 1
     assert (table.find("none"), table.end("none", ENDED, 7)) == (None, None)
+
+
+def test_a_run_is_found_by_its_clients_id(table: RunTable) -> None:
+    """The latest one, when clients have given an id twice; living or ended."""
+    assert table.named("r1") is None
+    table.enter(table.reserve(KEY), "e-1", "r1")
+    table.enter(table.reserve(KEY), "e-2")
+    found = table.named("r1")
+    assert found is not None
+    assert (found.run_id, found.name) == ("e-1", "r1")
+    table.enter(table.reserve(OTHER), "e-3", "r1")
+    ended = table.end("e-3", ENDED, 7)
+    assert (table.named("r1"), table.named("")) == (ended, None)
+
+
+def test_a_table_forgets_the_oldest(table: RunTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the ended ones, their clients' ids with them."""
+    for module in ("memory", "sqlite"):
+        monkeypatch.setattr(f"rxagent.serve.run_table_{module}.KEPT", 2)
+    for number in range(4):
+        table.enter(table.reserve(KEY), f"e-{number}", f"r{number}")
+        table.end(f"e-{number}", ENDED, 7)
+    assert [run.run_id for run in table.runs(RunFilter(), 10)] == ["e-3", "e-2"]
+    assert [table.named(f"r{number}") is None for number in range(4)] == [True, True, False, False]
+
+
+def test_a_table_of_an_earlier_version_is_taken(tmp_path: Path) -> None:
+    """It gets the column that it lacks, and keeps its rows."""
+    service = SqliteSessionService(tmp_path / "chat.db")
+    table = SqliteRunTable(service.path)
+    table.enter(table.reserve(KEY), "e-1")
+    table.close()
+    with closing(sqlite3.connect(service.path)) as db:
+        db.execute("DROP INDEX named_runs")
+        db.execute("ALTER TABLE served_runs DROP COLUMN name")
+    again = SqliteRunTable(service.path)
+    again.enter(again.reserve(OTHER), "e-2", "r2")
+    assert (again.find("e-1") is not None, again.named("r2") is not None) == (True, True)
+    for one in (again, service):
+        one.close()
 
 
 def test_one_of_two_gets_a_free_session(table: RunTable) -> None:
