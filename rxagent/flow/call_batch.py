@@ -104,18 +104,22 @@ class CallBatch:
         return [run.call for run in self._runs]
 
     def answer(self) -> Event | None:
-        """The responses of the calls that have ended, as one event; None when there is none."""
+        """The responses of the calls that have ended, as one event, and what those without a response have written.
+
+        None when there is neither.
+        """
         ended = [run for run in self._runs if run.has_ended]
-        parts = [(run, part) for run in ended if (part := run.response()) is not None]
-        if not parts:
+        parts = tuple(part for run in ended if (part := run.response()) is not None)
+        actions = _merged([run.context.actions for run in ended])
+        if not parts and actions == EventActions():
             return None
         context = self._context
         return Event(
             invocation_id=context.invocation_id,
             author=context.agent.name,
             branch=context.branch,
-            content=Content(role="user", parts=tuple(part for _, part in parts)),
-            actions=_merged([run.context.actions for run, _ in parts]),
+            content=Content(role="user", parts=parts) if parts else None,
+            actions=actions,
         )
 
     def _show(self, show: Emit[Event], thread: int, run: ToolRun, text: str) -> bool:

@@ -142,7 +142,7 @@ class ModelTurn:
     def _responses(self) -> Generator[LlmResponse, None, None]:
         agent = self._agent
         instead = self._first("before_model_callback", agent.before_model_callbacks, self._request)
-        if instead is not None and instead.content is not None:
+        if instead is not None and not _says_nothing(instead):
             yield instead
             return
         self._scope.check()
