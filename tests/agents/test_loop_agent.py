@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 import reactivex as rx
 
@@ -9,6 +11,11 @@ from rxagent.agents import LoopAgent, SequentialAgent
 from rxagent.errors import ConfigError
 from rxagent.events import Content, Event
 from rxagent.invocation import InvocationContext
+from rxagent.sessions import InMemorySessionService
+from rxagent.testing import call
+from rxagent.tools import exit_loop
+from tests.promises.pausing import app_runner, llm, marks, run, stored
+from tests.runner.driving import USER, Consumer, log
 
 from .speakers import Doing, escalating, said, speaker
 
@@ -41,6 +48,30 @@ def test_the_end_of_the_run_ends_the_loop() -> None:
         return rx.just(Event(invocation_id=ctx.invocation_id, author="a", content=Content.model(str(rounds[-1]))))
 
     assert said(LoopAgent(name="loop", sub_agents=[Doing("a", third_ends)])) == [("a", "1"), ("a", "2"), ("a", "3")]
+
+
+@pytest.mark.promise("J32")
+def test_an_escalation_counts_for_who_resumes() -> None:
+    """Cut between the escalation and the end of the agent that escalated, a loop makes no further round when it is
+    resumed: the log tells of it."""
+    service = InMemorySessionService()
+
+    def loop() -> LoopAgent:
+        writer = llm("writer", [call("exit_loop")], [call("exit_loop")], tools=[exit_loop])
+        return LoopAgent(name="loop", sub_agents=[writer, llm("never")])
+
+    def on_next(event: Event) -> None:
+        if event.actions.escalate:
+            consumer.dispose()
+            left.set()
+
+    left, consumer = threading.Event(), Consumer(on_next)
+    consumer.of(app_runner(loop(), service).run_async(USER, "s", "Go"))
+    assert left.wait(5)
+    runner = app_runner(loop(), service)
+    before = ["user: Go", "loop -> writer 0", "writer: call(exit_loop)", "writer: response(exit_loop)"]
+    assert stored(runner) == before
+    assert marks(run(runner, invocation_id=log(runner)[0].invocation_id)) == ["writer end", "loop end"]
 
 
 @pytest.mark.parametrize("loop", [LoopAgent(name="loop"), LoopAgent(name="loop", max_iterations=0)], ids=repr)

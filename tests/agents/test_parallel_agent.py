@@ -13,7 +13,9 @@ from rxagent.agents import LlmAgent, ParallelAgent
 from rxagent.events import Content, Event
 from rxagent.invocation import InvocationContext
 from rxagent.runner import Runner
-from rxagent.testing import ScriptedModel
+from rxagent.testing import ScriptedModel, call
+from rxagent.tools import exit_loop
+from tests.promises.pausing import ASK, app_runner, llm, marks, run
 
 from .speakers import Doing, escalating, said, speaker
 
@@ -86,3 +88,16 @@ def test_what_stops_the_siblings(way: str) -> None:
         else:
             assert [event.text for event in runner.run("me", "s", "go")] == ["up"]
     assert left.is_set()
+
+
+def test_an_escalation_ends_the_wait_for_a_paused_sibling() -> None:
+    """In a resumable app a parallel agent waits for one that has paused; after a sibling's escalation it is done."""
+
+    def both(second: LlmAgent) -> list[str]:
+        first = llm("a", [call("ask", question="?")], tools=[ASK])
+        agent = ParallelAgent(name="both", sub_agents=[first, second], scheduler="caller")
+        return marks(run(app_runner(agent), "go"))
+
+    assert both(llm("b", ["b"])) == ["both {}", "a: call(ask)", "b: b", "b end"]
+    escalates = ["b: call(exit_loop)", "b: response(exit_loop)"]
+    assert both(llm("b", [call("exit_loop")], tools=[exit_loop])) == ["both {}", "a: call(ask)", *escalates, "both end"]

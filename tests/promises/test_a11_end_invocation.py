@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
-from rxagent.agents import BaseAgent, LlmAgent, SequentialAgent
+from rxagent.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
 from rxagent.events import Content
 from rxagent.invocation import RunConfig
 from rxagent.models import BaseLlm, LlmResponse
@@ -19,6 +20,8 @@ from rxagent.tools import BaseTool
 from tests.runner.driving import APP, USER, Consumer, Ends, log, said
 
 from .desk import MODES
+from .pausing import app_runner, llm, marks
+from .pausing import run as run_of
 
 Setter = Callable[..., Any]
 
@@ -254,3 +257,26 @@ def test_the_next_run_is_another() -> None:
     world = World(model=ScriptedModel("Hello."), before_agent_callback=once)
     assert world.run() == []
     assert said(world.runner.run(USER, "s", "Again"))[0] == "first: Hello."
+
+
+@pytest.mark.promise("A11")
+@pytest.mark.parametrize(
+    ("make", "start"),
+    [
+        (SequentialAgent, "flow -> first"),
+        (partial(LoopAgent, max_iterations=2), "flow -> first 0"),
+        (partial(ParallelAgent, scheduler="caller"), "flow {}"),
+    ],
+    ids=["sequential", "loop", "parallel"],
+)
+def test_in_a_resumable_app(make: Callable[..., BaseAgent], start: str) -> None:
+    """The agent behind the one that ended the run gets neither a checkpoint nor an end marker, as it never began."""
+
+    def ending(tool_context: Any) -> str:
+        """End the run."""
+        plainly(tool_context)
+        return "enough"
+
+    flow = make(name="flow", sub_agents=[llm("first", [call("ending")], tools=[ending]), llm("second", ["never"])])
+    step = ["first: call(ending)", "first: response(ending)"]
+    assert marks(run_of(app_runner(flow), "Go")) == [start, *step, "first end", "flow end"]
