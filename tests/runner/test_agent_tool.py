@@ -108,6 +108,19 @@ def test_state_goes_in_and_out() -> None:
     assert session.state["out"] == 2
 
 
+def test_state_that_the_helper_removes() -> None:
+    """A key that the helper removes from its state is removed from the caller's, too."""
+
+    def remove(ctx: CallbackContext) -> None:
+        del ctx.state["in"]
+
+    helper = LlmAgent(name="helper", model=ScriptedModel("ok"), before_agent_callback=remove)
+    with Runner(caller(helper)) as runner:
+        list(runner.run("me", "s", "go", state_delta={"in": 1, "kept": 2}))
+        session: Any = runner.session_service.get_session(runner.app_name, "me", "s")
+    assert session.state == {"kept": 2}
+
+
 def test_skip_summarization() -> None:
     """With skip_summarization the result ends the caller's turn."""
     agent = caller(LlmAgent(name="helper", model=ScriptedModel("ok")), skip_summarization=True)
@@ -117,8 +130,8 @@ def test_skip_summarization() -> None:
     assert events[1].actions.skip_summarization
 
 
-@pytest.mark.parametrize("include", [True, False])
-def test_the_callers_plugins(include: bool) -> None:
+@pytest.mark.parametrize("options", [{"include_plugins": True}, {"include_plugins": False}, {}], ids=str)
+def test_the_callers_plugins(options: dict[str, Any]) -> None:
     """They see the inner run when they are asked to, and not otherwise."""
     seen: list[str | None] = []
 
@@ -126,10 +139,10 @@ def test_the_callers_plugins(include: bool) -> None:
         def on_event_callback(self, ctx: Any, event: Event) -> None:
             seen.append(event.author)
 
-    agent = caller(LlmAgent(name="helper", model=ScriptedModel("ok")), include_plugins=include)
+    agent = caller(LlmAgent(name="helper", model=ScriptedModel("ok")), **options)
     with Runner(agent, plugins=[Noting("noting")]) as runner:
         list(runner.run("me", "s", "go"))
-    assert ("helper" in seen) == include
+    assert ("helper" in seen) == options.get("include_plugins", False)
 
 
 @pytest.mark.promise("J3")
