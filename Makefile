@@ -12,6 +12,8 @@ AIMOCK  := @copilotkit/aimock@1.43.0
 AXE     := axe-core@4.14.1
 # The client of AG-UI, which the tests let speak to the server.
 AGUI    := @ag-ui/client@1.0.0
+# The web UI of ADK, which they let run against the server: of this package only its static files are used.
+ADK_UI  := google-adk==2.13.0
 # The browser in which they open the page. It is installed where that needs no password; elsewhere they are skipped without it.
 BROWSER := chromium chromium-driver fonts-dejavu-core
 
@@ -29,7 +31,7 @@ help:
 demo: $(VENV)/.run
 	$(BIN)/python -m rxagent.cli.demo
 
-test: $(VENV)/.dev $(VENV)/.node $(VENV)/.browser
+test: $(VENV)/.dev $(VENV)/.node $(VENV)/.adk-ui $(VENV)/.browser
 	$(BIN)/python -m pytest
 
 check: $(VENV)/.dev
@@ -74,6 +76,10 @@ $(VENV)/.node: $(VENV)/.python Makefile
 	else \
 	  echo "there is no npm: the tests that need $(AIMOCK), $(AXE) or $(AGUI) are skipped"; \
 	fi
+
+$(VENV)/.adk-ui: $(VENV)/.python Makefile
+	$(PIP) --no-deps --no-compile --upgrade --target $(VENV)/adk-ui '$(ADK_UI)'
+	@touch $@
 
 $(VENV)/.browser: $(VENV)/.python Makefile
 	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then \

@@ -10,7 +10,16 @@ from .exits import DONE
 from .options import add_command, add_model_options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from starlette.routing import BaseRoute
+
+    from rxagent.serve import ServeSettings
+    from rxagent.serve.desk import Desk
+
     from .options import Commands
+
+    Routes = Callable[[Desk], Iterable[BaseRoute]]
 
 __all__ = ["add_to"]
 
@@ -19,6 +28,7 @@ examples:
   rxagent serve                                        the local model: no key, no network
   rxagent serve my_agents:support --db chat.db
   rxagent serve my_agents:support --host 0.0.0.0 --token "$TOKEN" --cors https://app.example
+  rxagent serve my_agents:support --adk-ui             ADK's web UI as well, of the installed google-adk
 
 Several servers on one --db work together: a stop, or a reader, may come to any of them.
 Ctrl-C and SIGTERM stop the runs, store their seals, and end; a second one does not wait.
@@ -58,6 +68,14 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--max-body", metavar="MIB", type=_positive, default=8.0, help="largest request body in MiB (%(default)g)"
     )
+    parser.add_argument(
+        "--adk-ui",
+        metavar="DIR",
+        nargs="?",
+        const="",
+        help="serve ADK's web UI, too, at /dev-ui/: the folder google/adk/cli/browser of ADK Python "
+        "(without DIR that of the installed google-adk)",
+    )
     add_model_options(parser)
 
 
@@ -86,17 +104,31 @@ def _serve(arguments: argparse.Namespace) -> int:
         max_body=int(arguments.max_body * (1 << 20)),
         public=PAGE_PATHS,
     )
+    more: list[Routes] = [page_routes, agui_routes]
+    if arguments.adk_ui is not None:
+        settings = _with_adk_ui(arguments.adk_ui, settings, more)
+        if arguments.token is not None:
+            screen.note("ADK's UI sends no token: let a proxy add it, or do without --token.")
     raise_file_limit()
     with open_runner(arguments) as runner:
         runner.auto_create_session = False  # as ADK's server: a session that was deleted is not made again by a run
-        app = create_app(runner, settings=settings, more=(page_routes, agui_routes))
+        app = create_app(runner, settings=settings, more=more)
 
         def say(host: str, port: int) -> None:
             place = f"[{host}]" if ":" in host else host
             screen.line(f"Serving {runner.agent.name} at http://{place}:{port}  (app {runner.app_name}; Ctrl-C ends)")
+            if arguments.adk_ui is not None:
+                screen.line(f"ADK's UI at http://{place}:{port}/dev-ui/?app={runner.app_name}")
 
         Server(app, arguments.host, arguments.port, say).run()
     return DONE
+
+
+def _with_adk_ui(folder: str, settings: ServeSettings, more: list[Routes]) -> ServeSettings:
+    from rxagent.serve.adk_ui import ADK_UI_PATHS, adk_ui_routes, find_adk_ui
+
+    more.append(adk_ui_routes(find_adk_ui(folder or None)))
+    return settings._replace(public=settings.public | ADK_UI_PATHS)
 
 
 def _port(text: str) -> int:

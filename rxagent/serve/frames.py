@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from rxagent.events import Event, now_ms
+from rxagent.events import Event, UsageMetadata, now_ms
 
 from .wire_json import dumps, event_json
 
@@ -42,12 +42,13 @@ def error_frame(text: str) -> bytes:
 
 
 def outcome_frame(run_id: str, invocation_id: str, outcome: dict[str, Any]) -> bytes:
-    """The end. Its data is an event without content: clients of ADK read each `data` line as an event."""
+    """The end. Its data is an event without content: clients of ADK read each `data` line as an event, and its UI gives
+    no row to one that could tell of usage alone."""
     event = Event(
         id=f"outcome-{run_id}",
         invocation_id=invocation_id,
         author="rxagent",
-        turn_complete=True,
+        usage_metadata=UsageMetadata(),
         custom_metadata={"outcome": outcome},
         timestamp=now_ms(),
     )

@@ -25,12 +25,13 @@ class Guard:
     loopback is reached from any page. The token is compared in constant time.
     """
 
-    __slots__ = ("_app", "_public", "_settings", "_token")
+    __slots__ = ("_app", "_public", "_public_below", "_settings", "_token")
 
     def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
         self._app = app
         self._settings = settings
         self._public = settings.public | {"/health"}
+        self._public_below = tuple(path.removesuffix("*") for path in self._public if path.endswith("/*"))
         self._token = None if settings.token is None else settings.token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -50,12 +51,15 @@ class Guard:
         origin = headers.get("origin")
         if scope.get("method") not in _READING and origin is not None and not self._is_welcome(origin, host):
             return _refuse(403, f"pages of {origin} may not write here; allow them with --cors {origin}")
-        if self._token is None or scope["path"] in self._public or scope.get("method") == "OPTIONS":
+        if self._token is None or self._is_public(scope["path"]) or scope.get("method") == "OPTIONS":
             return None
         kind, _, given = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._token):
             return None
         return _refuse(401, "send the header Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"})
+
+    def _is_public(self, path: str) -> bool:
+        return path in self._public or path.startswith(self._public_below)
 
     def _is_welcome(self, origin: str, host: str) -> bool:
         allowed = self._settings.cors

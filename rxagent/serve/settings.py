@@ -14,7 +14,7 @@ class ServeSettings(NamedTuple):
     answers; none by default. hosts: names in the Host header that are served (without port); None: all. Give it when
     listening on loopback, else a web page can reach the server by a name of its own that points there.
     max_body: bytes of a request's body. keep_alive: seconds of silence after which a comment is sent.
-    public: paths that need no token, besides /health.
+    public: paths that need no token, besides /health; one that ends with `/*` stands for all below it.
     """
 
     token: str | None = None

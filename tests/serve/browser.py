@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from selenium.webdriver.remote.webelement import WebElement
 
-__all__ = ["AXE", "NODE", "Browser", "browsing", "missing"]
+__all__ = ["ADK_UI", "AXE", "NODE", "Browser", "browsing", "missing"]
 
 PATIENCE = 15.0  # seconds until what does not come fails its test; the machine may be busy
 NODE = Path(os.environ.get("RXAGENT_NODE") or Path(sys.prefix, "node")) / "node_modules"
 AXE = NODE / "axe-core" / "axe.min.js"
+ADK_UI = Path(os.environ.get("RXAGENT_ADK_UI") or Path(sys.prefix, "adk-ui", "google", "adk", "cli", "browser"))
 _FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --disable-dev-shm-usage --hide-scrollbars"

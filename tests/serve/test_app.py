@@ -72,7 +72,7 @@ def test_two_apps_in_one_server(tmp_path: Path) -> None:
     service = SqliteSessionService(tmp_path / "chat.db")
     one, two = (Runner(agent(), app_name=name, session_service=service) for name in ("one", "two"))
     with one, two, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tests.serve.served.create_app", lambda runner, settings: create_app(runner, two))
+        patch.setattr("tests.serve.served.create_app", lambda runner, **options: create_app(runner, two))
         with served(one) as server:
             assert server.get("/list-apps") == ["one", "two"]
             answer = server.ask("POST", "/run", {**order(), "appName": "two"})

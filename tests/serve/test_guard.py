@@ -14,6 +14,7 @@ from rxagent.testing import ScriptedModel
 from .served import Served, served
 
 TOKEN = "s3cret"
+PUBLIC = frozenset({"/version", "/files/*"})
 ORIGIN = "https://app.example"
 SESSIONS = "/apps/app/users/me/sessions"
 
@@ -25,7 +26,7 @@ def serve(settings: ServeSettings) -> Iterator[Served]:
 
 @pytest.fixture
 def guarded() -> Iterator[Served]:
-    yield from serve(ServeSettings(token=TOKEN, max_body=1000, hosts=LOOPBACK, public=frozenset({"/version"})))
+    yield from serve(ServeSettings(token=TOKEN, max_body=1000, hosts=LOOPBACK, public=PUBLIC))
 
 
 @pytest.fixture
@@ -41,7 +42,8 @@ def test_a_token_is_asked_for(guarded: Served) -> None:
     """Everything but /health and what is public needs it; a wrong one is as good as none, and is not repeated."""
     assert guarded.ask("GET", "/health").status == 200
     assert guarded.ask("GET", "/version").status == 200
-    for path in ("/list-apps", "/metrics", "/runs", "/nothing"):
+    assert guarded.ask("GET", "/files/a/b").status == guarded.ask("GET", "/files/").status == 404
+    for path in ("/list-apps", "/metrics", "/runs", "/nothing", "/files", "/filesystem"):
         assert guarded.ask("GET", path).status == 401
     refused = guarded.ask("GET", "/list-apps", headers=bearer("wrong"))
     assert (refused.status, refused.headers["www-authenticate"]) == (401, "Bearer")
