@@ -13,7 +13,7 @@ from .call_ids import CallIds
 from .model_turn import ModelTurn
 from .output import saving_output
 from .output_repair import OutputRepair
-from .resuming import ResumePoint, reruns, waits
+from .resuming import ResumePoint, has_paused, reruns, waits
 from .transfer import Transfer
 
 __all__ = ["run_llm_flow"]
@@ -66,7 +66,7 @@ def run_llm_flow(
                 continue
             if _ends(turn.last) or steps == agent.max_steps or waits(context):
                 return asked_again
-            if context.pauses_as_before and turn.has_paused:
+            if context.pauses_as_before and has_paused(context):
                 return False
     return asked_again
 

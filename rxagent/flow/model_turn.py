@@ -69,7 +69,6 @@ class ModelTurn:
         "_context",
         "_emit",
         "_ids",
-        "_last_but_one",
         "_request",
         "_scope",
         "last",
@@ -89,7 +88,6 @@ class ModelTurn:
         self._request: LlmRequest
         self.last: Event | None = None
         """The last event of the step: it decides whether there is another."""
-        self._last_but_one: Event | None = None
 
     def run(self, history: History, more: Sequence[Content] = ()) -> Generator[Transfer, Event | None, None]:
         """Take the step; yields where another agent is to take over, and is sent that one's last event.
@@ -249,13 +247,8 @@ class ModelTurn:
             content=Content.model(text),
         )
 
-    @property
-    def has_paused(self) -> bool:
-        """True when one of the last two events has a long-running call (ADK Java 1.8)."""
-        return any(event is not None and event.long_running_tool_ids for event in (self._last_but_one, self.last))
-
     def _show(self, event: Event) -> None:
-        self._last_but_one, self.last = self.last, event
+        self.last = event
         self._emit(event)
         if event.actions.transfer_to_agent and not event.partial:
             self._asked_for.append(event.actions.transfer_to_agent)

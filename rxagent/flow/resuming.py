@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import NamedTuple
 
 from rxagent.events import Event, ToolConfirmation
@@ -10,7 +11,7 @@ from rxagent.invocation import InvocationContext
 
 from .model_turn import Rerun
 
-__all__ = ["ResumePoint", "reruns", "waits"]
+__all__ = ["ResumePoint", "has_paused", "reruns", "waits"]
 
 
 class ResumePoint(NamedTuple):
@@ -61,3 +62,18 @@ def reruns(context: InvocationContext, *, resumed: bool) -> list[Rerun]:
 def waits(context: InvocationContext) -> bool:
     """True when the agent has a long-running call without any value: it asks its model only when that has come."""
     return context.is_resumable and any(call.is_open or call.is_question for call in context.pauses())
+
+
+def has_paused(context: InvocationContext) -> bool:
+    """True when one of the last two events here, or of an agent that has taken over, has a long-running call.
+
+    So runs of the older flow end there, though the call may have a value (ADK Java 1.8).
+    """
+    here, below = context.branch, f"{context.branch}."
+    own = (
+        event
+        for event in reversed(context.session.events)
+        if event.invocation_id == context.invocation_id
+        and (not here or event.branch == here or (event.branch or "").startswith(below))
+    )
+    return any(event.long_running_tool_ids for event in islice(own, 2))
