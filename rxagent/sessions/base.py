@@ -33,11 +33,15 @@ MaybeAwaitable: TypeAlias = T | Awaitable[T]
 
 
 class GetSessionConfig(NamedTuple):
-    """Which events `get_session` loads: the last N; from a time on (ms, inclusive); behind a sequence number."""
+    """Which events `get_session` loads: the last N; from a time on (ms, inclusive); behind a sequence number.
+
+    limit: of these the first N, so that a long log can be read page by page; a service that does not know it loads all.
+    """
 
     num_recent_events: int | None = None
     after_timestamp: int | None = None
     after_seq: int | None = None
+    limit: int | None = None
 
 
 class BaseSessionService(ABC):

@@ -47,14 +47,15 @@ class EventCache:
         self._stretches: OrderedDict[int, _Stretch] = OrderedDict()
         self._cost = 0
 
-    def since(self, session: int, start: int) -> list[Event]:
-        """The known events from number `start` on; empty when that one is not known."""
+    def since(self, session: int, start: int, end: int | None = None) -> list[Event]:
+        """The known events from number `start` on, or to `end`; empty when the first one is not known."""
         with self._lock:
             stretch = self._stretches.get(session)
             if stretch is None or not stretch.first <= start < stretch.first + len(stretch.events):
                 return []
             self._stretches.move_to_end(session)
-            return stretch.events[start - stretch.first :]
+            stop = None if end is None else max(end + 1 - stretch.first, 0)
+            return stretch.events[start - stretch.first : stop]
 
     def add(self, session: int, start: int, events: Sequence[Event], sizes: Sequence[int]) -> None:
         """Learn consecutive events from number `start` on; `sizes`: of their texts.

@@ -53,6 +53,12 @@ class _Record:
         self._unread.clear()
         return self._events
 
+    def page(self, start: int, end: int) -> list[Event]:
+        """The events from one place to another. What is JSON stays JSON: a page must not cost the memory of the log."""
+        read = len(self._events)
+        unread = self._unread[max(start - read, 0) : max(end - read, 0)]
+        return self._events[start:end] + list(map(event_of, unread, count(max(start, read) + 1)))
+
 
 class InMemorySessionService(BaseSessionService):
     """Sessions in the memory of this process; for tests, and for what may be forgotten.
@@ -91,7 +97,7 @@ class InMemorySessionService(BaseSessionService):
         key = SessionKey(app_name, user_id, session_id)
         with self._lock:
             record = self._records.get(key)
-            return None if record is None else self._copy(key, _selected(record.events(), config))
+            return None if record is None else self._copy(key, _selected(record, config))
 
     def list_sessions(self, app_name: str, user_id: str | None = None) -> list[Session]:
         """The sessions of the user, or of all users of the app, without events, the latest changed first."""
@@ -181,13 +187,15 @@ def _claim(key: SessionKey, taken: set[str], claims: Sequence[str]) -> None:
     taken.update(claims)
 
 
-def _selected(events: list[Event], config: GetSessionConfig | None) -> list[Event]:
+def _selected(record: _Record, config: GetSessionConfig | None) -> list[Event]:
     if config is None:
-        return events
-    start = max(config.after_seq or 0, 0)
+        return record.events()
+    start, limit = max(config.after_seq or 0, 0), config.limit
     if config.num_recent_events is not None:
-        start = max(start, len(events) - max(config.num_recent_events, 0))
-    found = events[start:]
+        start = max(start, record.last_seq - max(config.num_recent_events, 0))
+    if limit is not None and config.after_timestamp is None:
+        return record.page(start, start + max(limit, 0))
+    found = record.events()[start:]
     if config.after_timestamp is not None:
         found = [event for event in found if event.timestamp >= config.after_timestamp]
-    return found
+    return found if limit is None else found[: max(limit, 0)]

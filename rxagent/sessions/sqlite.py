@@ -40,12 +40,16 @@ _CHUNK = 1000  # events that one read transaction fetches; other readers come in
 
 
 class _Head(NamedTuple):
-    """A session as one read transaction saw it, with the events that were not known, as far as they were fetched."""
+    """A session as one read transaction saw it, with the events that were not known, as far as they were fetched.
+
+    end: the number of the last wanted event.
+    """
 
     row: SessionRow
     scopes: Scopes
     known: list[Event]
     start: int
+    end: int
     bodies: list[tuple[int, str]]
 
 
@@ -96,12 +100,16 @@ class SqliteSessionService(BaseSessionService):
     ) -> Session | None:
         """The session as stored, or None; the events are shared, since they never change."""
         key = SessionKey(app_name, user_id, session_id)
-        since = None if config is None else config.after_timestamp
+        since, limit = (None, None) if config is None else (config.after_timestamp, config.limit)
         while True:
             head = self._file.read(lambda db: self._head(db, key, config))
             if head is None:
                 return None
-            events = self._events_since(head, since) if since is not None else self._events(head)
+            events = (
+                self._events_since(head, since, limit)
+                if since is not None
+                else self._events(head, is_page=limit is not None)
+            )
             if events is not None:
                 return _session(key, head.row, head.scopes, events)
 
@@ -206,36 +214,44 @@ class SqliteSessionService(BaseSessionService):
             return None
         start = wanted_from(row.last_seq, config)
         since = None if config is None else config.after_timestamp
-        known = self._cache.since(row.id, start)[: max(row.last_seq - start + 1, 0)] if since is None else []
+        end = row.last_seq
+        if config is not None and config.limit is not None and since is None:
+            end = min(end, start + max(config.limit, 0) - 1)
+        known = self._cache.since(row.id, start, end) if since is None else []
         start += len(known)
-        bodies = read_events(db, row.id, start, _CHUNK, since) if start <= row.last_seq else []
-        return _Head(row, state_of(db, key, row.id), known, start, bodies)
+        bodies = read_events(db, row.id, start, min(_CHUNK, end - start + 1), since) if start <= end else []
+        return _Head(row, state_of(db, key, row.id), known, start, end, bodies)
 
-    def _events(self, head: _Head) -> list[Event] | None:
-        """All wanted events of a head; None when the session was deleted while they were read."""
+    def _events(self, head: _Head, *, is_page: bool) -> list[Event] | None:
+        """All wanted events of a head; None when the session was deleted while they were read.
+
+        is_page: they are not learned: who reads a log by pages reads each once, and wants no memory for it.
+        """
         events, next_seq, bodies = head.known, head.start, head.bodies
-        while next_seq <= head.row.last_seq:
+        while next_seq <= head.end:
             if not bodies:
                 return None
             fresh = [event_of(text, seq) for seq, text in bodies]
-            self._cache.add(head.row.id, next_seq, fresh, [len(text) for _, text in bodies])
+            if not is_page:
+                self._cache.add(head.row.id, next_seq, fresh, [len(text) for _, text in bodies])
             events += fresh
             next_seq += len(fresh)
-            if next_seq <= head.row.last_seq:
+            if next_seq <= head.end:
                 bodies = self._more(head, next_seq, None)
         return events
 
-    def _events_since(self, head: _Head, since: int) -> list[Event]:
+    def _events_since(self, head: _Head, since: int, limit: int | None) -> list[Event]:
         """The wanted events that are no older than `since`; these have gaps, so the cache is left aside."""
         events: list[Event] = []
         bodies = head.bodies
-        while bodies:
+        most = head.end if limit is None else max(limit, 0)
+        while bodies and len(events) < most:
             events += [event_of(text, seq) for seq, text in bodies]
             bodies = self._more(head, bodies[-1][0] + 1, since) if len(bodies) == _CHUNK else []
-        return events
+        return events[:most]
 
     def _more(self, head: _Head, start: int, since: int | None) -> list[tuple[int, str]]:
-        limit = min(_CHUNK, head.row.last_seq - start + 1)
+        limit = min(_CHUNK, head.end - start + 1)
         return self._file.read(lambda db: read_events(db, head.row.id, start, limit, since)) if limit > 0 else []
 
 

@@ -30,6 +30,8 @@ def test_known_events_continue() -> None:
     add(cache, 1, 2, 5)
     assert numbers(cache.since(1, 1)) == [1, 2, 3, 4, 5]
     assert numbers(cache.since(1, 4)) == [4, 5]
+    assert numbers(cache.since(1, 2, 4)) == [2, 3, 4]
+    assert cache.since(1, 3, 2) == []
     assert cache.since(1, 6) == cache.since(1, 0) == cache.since(2, 1) == []
 
 

@@ -82,6 +82,21 @@ def test_the_tail_is_all_that_is_read_again(
     assert parsed == [2501]
 
 
+def test_pages_are_not_learned(
+    service: SqliteSessionService, other: SqliteSessionService, parsed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page costs no memory once it is told; what is known for another reason is taken from there."""
+    monkeypatch.setattr("rxagent.sessions.sqlite._CHUNK", 2)  # so that it takes several transactions
+    other.append_events(get(other), authored(*"abcde"))
+    for _ in range(2):
+        assert [event.author for event in get(service, GetSessionConfig(limit=3)).events] == ["a", "b", "c"]
+    assert parsed == [1, 2, 3, 1, 2, 3]
+    get(service)
+    parsed.clear()
+    assert [event.author for event in get(service, GetSessionConfig(after_seq=1, limit=3)).events] == ["b", "c", "d"]
+    assert parsed == []
+
+
 def test_a_session_made_anew_elsewhere(service: SqliteSessionService, other: SqliteSessionService) -> None:
     """What was known of a session is not taken for its successor, which another process made under the same id."""
     service.append_events(get(service), authored("old", "old"))

@@ -197,6 +197,24 @@ class LogCases(SessionCases):
         assert texts(self.get(service, num_recent_events=2)) == ["10", "11"]
         assert texts(self.get(service)) == texts(session)
 
+    def test_reading_a_log_by_pages(self, service: BaseSessionService) -> None:
+        """The first N of what else was asked for; the end of the log is known each time, also while it grows."""
+        session = self.create(service)
+        self.append(service, session, *(said(str(number), timestamp=1000 * number) for number in range(1, 11)))
+        assert texts(self.get(service, limit=3)) == ["1", "2", "3"]
+        assert texts(self.get(service, after_seq=3, limit=3)) == ["4", "5", "6"]
+        assert texts(self.get(service, after_seq=9, limit=3)) == ["10"]
+        assert texts(self.get(service, after_seq=10, limit=3)) == texts(self.get(service, limit=0)) == []
+        assert texts(self.get(service, num_recent_events=4, limit=3)) == ["7", "8", "9"]
+        assert texts(self.get(service, after_timestamp=8000, limit=2)) == ["8", "9"]
+        assert texts(self.get(service, after_timestamp=8000, after_seq=9, limit=2)) == ["10"]
+        assert [event.seq for event in self.get(service, after_seq=4, limit=2).events] == [5, 6]
+        assert self.get(service, limit=3).last_seq == 10
+        texts(self.get(service))  # now the service may know what it has read
+        self.append(service, session, said("11"))
+        assert texts(self.get(service, after_seq=8, limit=99)) == ["9", "10", "11"]
+        assert texts(self.get(service, after_seq=1, limit=2)) == ["2", "3"]
+
     def test_a_stale_writer_writes_nothing(self, service: BaseSessionService) -> None:
         """Who expects another end of the log gets an error; its event, state and claims are not stored."""
         first, second = self.create(service), self.get(service)
