@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from typing import Final
+from typing import Final, final
 
 from rxagent.sessions import BaseSessionService
 from rxagent.streams import aio
 
-from .emitted import EmittedEvents
+from .emitted import EmittedEvents, Page
 from .frames import KEEP_ALIVE, Frame, comment, error_frame, event_frame, outcome_frame
 from .live_run import LiveRun
 from .reader import Reader
@@ -26,15 +26,18 @@ async def follow_live(
 ) -> AsyncGenerator[bytes, None]:
     """What the reader of a run of this process is sent, to the last frame."""
     yield comment(run.run_id)
+    log = _Log(service)
     while True:
         if reader.behind:
-            reader.behind = False  # before reading: what comes meanwhile waits in the buffer
-            for frames in _chunks(await aio.in_thread(_stored, EmittedEvents(service, run.record), reader.cursor)):
-                yield b"".join(frame.data for frame in frames)
-                reader.cursor = frames[-1].seq or reader.cursor
-        if chunk := reader.take():
+            reader.behind = is_last = False  # before reading: what comes meanwhile waits, or is left to the log again
+            while not is_last:
+                chunks, is_last = await log.page(run.record, reader.cursor)
+                for chunk, seq in chunks:
+                    yield chunk
+                    reader.cursor = seq
+        elif chunk := reader.take():  # never when it has fallen behind again: what the buffer lacks comes first
             yield chunk
-        elif reader.is_ended and not reader.behind:
+        elif reader.is_ended:
             break
         elif not await reader.wait(keep_alive):
             yield KEEP_ALIVE
@@ -53,18 +56,20 @@ async def follow_log(
     find: looks a run up; blocks. Partial events are not among them.
     """
     yield comment(record.run_id)
-    silence = 0.0
+    log, silence = _Log(service), 0.0
     while True:
         found = await aio.in_thread(find, record.run_id)  # before the log: what it says is over has said it all there
         record = found or record
         is_over = found is None or record.is_over
-        frames = await aio.in_thread(_stored, EmittedEvents(service, record), cursor)
-        for chunk in _chunks(frames):
-            yield b"".join(frame.data for frame in chunk)
-            cursor = chunk[-1].seq or cursor
+        told, is_last = cursor, False
+        while not is_last:
+            chunks, is_last = await log.page(record, cursor)
+            for chunk, seq in chunks:
+                yield chunk
+                cursor = seq
         if is_over:
             break
-        silence = 0.0 if frames else silence + _LOOK
+        silence = 0.0 if cursor > told else silence + _LOOK
         if silence >= keep_alive:
             silence = 0.0
             yield KEEP_ALIVE
@@ -79,8 +84,38 @@ def last_frames(record: RunRecord) -> bytes:
     return head + outcome_frame(record.run_id, record.invocation_id, outcome)
 
 
-def _stored(log: EmittedEvents, cursor: int) -> list[Frame]:
-    return [event_frame(event) for event in log.behind(cursor)]
+@final
+class _Log:
+    """The log of a run, read page by page: a reader that is far behind must not cost the memory of all that it lacks.
+
+    _looked_at: the end of what was read: between the last event that was sent and that one there is none of the run.
+    """
+
+    __slots__ = ("_looked_at", "_record", "_service")
+
+    def __init__(self, service: BaseSessionService) -> None:
+        self._service = service
+        self._record: RunRecord | None = None
+        self._looked_at = 0
+
+    async def page(self, record: RunRecord, cursor: int) -> tuple[list[tuple[bytes, int]], bool]:
+        """What to send, each with the number of its last event, of one page; and whether the log ends with it.
+
+        cursor: the number of the last event that was sent. Who has asked for a page sends it before the next one.
+        """
+        before = self._record
+        if before is None or (before.invocation_id, before.first_seq) != (record.invocation_id, record.first_seq):
+            self._looked_at = 0  # what was no event of the run may be one
+        self._record = record
+        page, chunks = await aio.in_thread(_read, EmittedEvents(self._service, record), max(cursor, self._looked_at))
+        self._looked_at = page.end
+        return chunks, page.is_last
+
+
+def _read(log: EmittedEvents, seq: int) -> tuple[Page, list[tuple[bytes, int]]]:
+    page = log.page(seq)
+    groups = _chunks([event_frame(event) for event in page.events])
+    return page, [(b"".join(frame.data for frame in group), group[-1].seq or 0) for group in groups]
 
 
 def _chunks(frames: list[Frame]) -> list[list[Frame]]:

@@ -80,8 +80,9 @@ class RunRoutes:
         if outcome.get("kind") == "failed":
             error = None if run.outcome is None else run.outcome.error
             return json_response({"detail": outcome.get("error") or "the run failed"}, status_of(error), headers)
-        events = await aio.in_thread(EmittedEvents(self._desk.service(run.record.key.app_name), run.record).behind)
-        return json_response([event_json(event) for event in events], headers=headers)
+        log = EmittedEvents(self._desk.service(run.record.key.app_name), run.record)
+        events = await aio.in_thread(lambda: [event_json(event) for event in log.behind()])
+        return json_response(events, headers=headers)
 
     async def runs(self, request: Request) -> Response:
         """GET /runs"""

@@ -7,7 +7,8 @@ its connection go; every other run is silent, no byte of it was ever written. sl
 machine adds to one wait, at the same time; there are about four in a row. health_while_blocked: GET /health while
 ten blocking tools run. streams_*: 200 readers at once, 1,000 partial events each. absent_reader: how far the server's
 memory grows while a run emits 10,000 events of a kilobyte to a reader that does not read, beyond the same run with a
-reader that does. killed: events that a reader had seen before a kill -9 and that were missing after the restart.
+reader that does. late_reader: how far it grows while somebody reads a run of 100,000 stored events from its beginning,
+slowly at first. killed: events that a reader had seen before a kill -9 and that were missing after the restart.
 """
 
 from __future__ import annotations
@@ -23,18 +24,23 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from rxagent.events import Content, Event
+from rxagent.serve.run_table_sqlite import SqliteRunTable
+from rxagent.sessions import SessionKey, SqliteSessionService
 from rxagent.testing.chat_server import ChatServer, TurnLike, pause, stall
 from tests.serve.served import Client, child, eventually, order
 
 AGENTS = Path(__file__).with_name("serve_agents.py")
 APP = "rxagent"
 READERS = 200
+LATE_EVENTS = 100_000
 KILLS = 5
 
 
@@ -166,6 +172,41 @@ def memory(folder: Path) -> dict[str, Any]:
     }
 
 
+def late(folder: Path) -> dict[str, Any]:
+    """A run of another process, long ended, read again from its beginning; the reader lets it wait for two seconds."""
+    path, run_id, key = folder / "late.db", "e-late", SessionKey(APP, "me", "s1")
+    with closing(SqliteSessionService(path)) as service, closing(SqliteRunTable(service.path)) as table:
+        session = service.create_session(*key[:2], session_id=key.session_id)
+        ticket = table.reserve(key)
+        table.enter(ticket, run_id)
+        for _ in range(LATE_EVENTS // 1000):
+            text = Content.model("x" * 200)
+            events = [Event(invocation_id=run_id, author="a", content=text) for _ in range(1000)]
+            service.append_events(session, events)
+        table.end(run_id, {"kind": "completed"}, LATE_EVENTS)
+    with child(AGENTS, "--db", str(path), agent="steps") as server:
+        server.get("/health")
+        before = most = resident(server)
+        began = time.perf_counter()
+        with server.open("GET", f"/runs/{run_id}/events", timeout=120) as stream, ThreadPoolExecutor(1) as pool:
+            first = next(stream.events()).id
+            took_first = time.perf_counter() - began
+            for _ in range(40):
+                most = max(most, resident(server))
+                time.sleep(0.05)
+            reading = pool.submit(lambda: [int(frame.id) for frame in stream if frame.id is not None])
+            while not reading.done():
+                most = max(most, resident(server))
+                time.sleep(0.02)
+            assert [int(first or 0), *reading.result()] == list(range(1, LATE_EVENTS + 1))
+        took = time.perf_counter() - began
+    return {
+        "late_reader": {"median": round(most - before, 2), "unit": "MiB", "count": LATE_EVENTS},
+        "late_reader_first_event": {"median": round(took_first, 3), "unit": "s"},
+        "late_reader_took": {"median": round(took, 2), "unit": "s"},
+    }
+
+
 def kills(folder: Path) -> dict[str, Any]:
     """A server that is killed in the middle of a run, and started again."""
     missing, seen_in_all, restarts = 0, 0, []
@@ -197,7 +238,7 @@ def main(count: int = 200) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         results |= disconnects(count, folder)
-        for part in (health, streams, memory, kills):
+        for part in (health, streams, memory, late, kills):
             results |= part(folder)
     print(json.dumps({"system": "rxagent", "version": version("rxagent"), "results": results}, indent=2))
 

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from rxagent import LlmAgent, Runner, SqliteSessionService
-from rxagent.events import Content
+from rxagent import InMemorySessionService, LlmAgent, Runner, SqliteSessionService
+from rxagent.agents import BaseAgent
+from rxagent.events import Content, Event
 from rxagent.models import LlmResponse
+from rxagent.serve.follow import follow_live
+from rxagent.serve.frames import event_frame
+from rxagent.serve.reader import Reader
+from rxagent.serve.run_record import RunRecord
+from rxagent.sessions import Session, SessionKey, current_owner
+from rxagent.streams import Blocking
 from rxagent.testing import ScriptedModel, call
 from rxagent.testing.scripted_model import Item, gate
 
 from .served import Frame, Served, Stream, served
 
 STEPS = 6
+MANY = 500
 
 
 class Steps:
@@ -182,6 +192,122 @@ def test_a_slow_reader_loses_partial_events_only(server: Served) -> None:
         metrics = slow.ask("GET", "/metrics").body.decode()
         [dropped] = [line for line in metrics.splitlines() if line.startswith("rxagent_reader_partials_dropped_total ")]
         assert int(dropped.split()[1]) > 0
+
+
+class Pages:
+    """How many events are loaded at once, with pages of this size."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+        self.loaded: list[int] = []
+        monkeypatch.setattr("rxagent.serve.emitted._PAGE", size)
+        original = InMemorySessionService.get_session
+
+        def get_session(service: Any, *args: Any) -> Any:
+            found = original(service, *args)
+            if found is not None:
+                self.loaded.append(len(found.events))
+            return found
+
+        monkeypatch.setattr(InMemorySessionService, "get_session", get_session)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 100])
+def test_a_long_log_is_read_by_pages(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """An ended run among others, whatever the pages hold of it: each event once, and never more than a page loaded."""
+
+    def step() -> str:
+        """One step."""
+        return "done"
+
+    turns: list[Any] = [call("step"), call("step"), "Done."] * 3
+    with served(LlmAgent(name="support", model=ScriptedModel(*turns), tools=[step])) as server:
+        server.create()
+        runs = []
+        for _ in range(3):
+            with server.start() as stream:
+                runs.append((stream.run_id, ids(list(stream))))
+        pages = Pages(monkeypatch, size)
+        for number, (run_id, seen) in enumerate(runs):
+            assert seen == list(range(6 * number + 2, 6 * number + 7))
+            for last in (0, seen[0], seen[-1]):
+                with again(server, run_id, last) as stream:
+                    assert ids(list(stream)) == [seq for seq in seen if seq > last]
+        assert max(pages.loaded) == min(size, 18)
+
+
+@pytest.mark.parametrize("resumes", [False, True])
+def test_who_falls_behind_while_it_catches_up_reads_on_in_the_log(resumes: bool) -> None:
+    """What the buffer had to leave out meanwhile comes before what it holds since.
+
+    Also when the run turns out to go on with another invocation, whose events were passed over.
+    """
+    reader, key = Reader(0, behind=True), SessionKey("app", "me", "s1")
+    record = RunRecord("e-1", key, current_owner("test"), 0.0, invocation_id="e-1")
+    run: Any = SimpleNamespace(run_id="e-1", record=record)
+    own = "e-0" if resumes else "e-1"
+
+    class Growing(InMemorySessionService):
+        def get_session(self, *args: Any, **options: Any) -> Session | None:
+            found = super().get_session(*args, **options)
+            if resumes:
+                run.record = record._replace(invocation_id="e-0", first_seq=1)
+            if not reader.is_ended:  # the run stores, and offers, more than the buffer takes, and ends
+                store(100)
+                reader.end()
+            return found
+
+    service = Growing()
+    session = service.create_session("app", "me", session_id="s1")
+
+    def store(count: int) -> None:
+        for event in service.append_events(session, [Event(invocation_id=own, author="a")] * count):
+            reader.offer(event_frame(event))
+
+    async def read() -> bytes:
+        return b"".join([chunk async for chunk in follow_live(run, reader, service, 1.0)])
+
+    store(3)
+    found = [int(line.removeprefix(b"id: ")) for line in asyncio.run(read()).split(b"\n") if line.startswith(b"id: ")]
+    assert found == list(range(1, 104))
+
+
+class Many(BaseAgent):
+    """An agent that says more than connections hold, and as much again when it is let."""
+
+    def __init__(self, go: threading.Event, half: threading.Event) -> None:
+        super().__init__(name="many")
+        self.go, self.half = go, half
+
+    def run_async_impl(self, ctx: Any) -> Any:
+        def say(_: object) -> Iterator[Event]:
+            for number in range(2 * MANY):
+                if number == MANY:
+                    self.half.set()
+                    assert self.go.wait(10)
+                yield Event(invocation_id=ctx.invocation_id, author=self.name, content=Content.model("x" * 8000))
+
+        return Blocking(say)
+
+
+@pytest.mark.parametrize("size", [7, 256])
+def test_readers_that_are_far_behind_catch_up_by_pages_while_the_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """One that did not read, one that comes late, and one at another server: each event once, in order, to the end."""
+    monkeypatch.setattr("rxagent.serve.emitted._PAGE", size)
+    go, half = threading.Event(), threading.Event()
+    services = [SqliteSessionService(tmp_path / "chat.db") for _ in range(2)]
+    here, there = (Runner(Many(go, half), app_name="app", session_service=service) for service in services)
+    with served(here) as one, served(there) as other, one.start() as stream:
+        assert half.wait(10)
+        with again(one, stream.run_id, 0) as late, again(other, stream.run_id, 0) as far:
+            assert ids(read(late, 10)) == list(range(2, 12))
+            go.set()
+            assert ids(list(far)) == list(range(2, 2 * MANY + 2))
+            assert ids(list(late)) == list(range(12, 2 * MANY + 2))
+        assert ids(list(stream)) == list(range(2, 2 * MANY + 2))
+    for service in services:
+        service.close()
 
 
 def test_silence_is_broken_by_comments() -> None:

@@ -74,6 +74,8 @@ def test_a_table_forgets_the_oldest(table: RunTable, monkeypatch: pytest.MonkeyP
         table.end(f"e-{number}", ENDED, 7)
     assert [run.run_id for run in table.runs(RunFilter(), 10)] == ["e-3", "e-2"]
     assert [table.named(f"r{number}") is None for number in range(4)] == [True, True, False, False]
+    if isinstance(table, MemoryRunTable):
+        assert len(table._names) == 2
 
 
 def test_a_table_of_an_earlier_version_is_taken(tmp_path: Path) -> None:
