@@ -126,7 +126,8 @@ class Door:
 
     def patience(self) -> float | None:
         """Seconds to wait before asking again; None: as long as it takes. Raises UsageError for a wait for oneself."""
-        return _ASK_AGAIN if self.before_wait is not None and self.before_wait() else None
+        ask = self.before_wait  # looked at once: a run that has ended takes it away, on its own thread
+        return _ASK_AGAIN if ask is not None and ask() else None
 
     def took(self) -> None:
         """The taker's side: the next item was taken."""

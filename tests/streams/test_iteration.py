@@ -373,3 +373,10 @@ def test_patience() -> None:
     door.before_wait = lambda: True
     assert door.patience() is not None
     assert contextvars.copy_context().get(current_door) is None
+
+
+def test_the_end_of_the_run_may_come_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that ends, and takes its question away, while a wait is about to ask it, does not fail that wait."""
+    answers: list[Callable[[], bool] | None] = [lambda: False, None]
+    monkeypatch.setattr(Door, "before_wait", property(lambda _: answers.pop(0)))
+    assert Door().patience() is None
