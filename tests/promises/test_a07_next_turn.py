@@ -187,7 +187,7 @@ def test_a_deadline_is_an_abort(tmp_path: Path) -> None:
 
 
 def test_many_stops_leave_the_server_free() -> None:
-    """Fifty starts and stops of silent runs over two connections; then a run is as fast as ever."""
+    """Fifty starts and stops of silent runs over two connections; then a run is served as ever."""
     answers: list[Any] = [STORY] * 50 + [["Here."]]
     with ChatServer(answers) as server:
         model = ChatCompletions("any", base_url=server.base_url)
@@ -196,7 +196,7 @@ def test_many_stops_leave_the_server_free() -> None:
             with runner.start(USER, f"s{number}", "Hi", SSE) as run:
                 next(iter(run))
                 run.abort()
-                run.wait(5)
+                assert run.wait(5) is not None
         assert said(runner.run(USER, "s", "Hi")) == ["agent: Here."]
         assert all(request.wait_gone() is not None for request in server.requests[:50])
         model.close()

@@ -28,17 +28,18 @@ def test_it_starts_at_once() -> None:
 
 def test_it_says_how_it_stands() -> None:
     """waiting, running, stopping, ended; the outcome's kind is known as soon as the fate is decided."""
-    held, work = threading.Event(), Gate()
+    held, work = Gate(), Gate()
 
     def tool() -> None:
         """Work."""
         work()
 
-    runner = runner_of([[gate(held), "One."], [usage(7, 3), call("tool")]], tools=[tool])
+    runner = runner_of([[held, "One."], [usage(7, 3), call("tool")]], tools=[tool])
     first, second = runner.start(USER, "s", "Hi"), runner.start(USER, "s", "Again")
-    assert (first.state, second.state) == ("running", "waiting") or first.state == "waiting"
+    assert held.entered.wait(5)
+    assert (first.state, second.state) == ("running", "waiting")
     assert (first.outcome, second.outcome, second.wait(0)) == (None, None, None)
-    held.set()
+    held.opened.set()
     assert work.entered.wait(5)
     assert (first.state, second.state, second.usage.total_tokens) == ("ended", "running", 10)
     second.dispose()
