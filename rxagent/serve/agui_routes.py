@@ -45,6 +45,10 @@ def agui_routes(desk: Desk) -> list[Route]:
     is stored. `state`: where it differs from the session's, it is a change by the user; keys that it lacks stay, and
     `app:`, `user:` and `temp:` keys change by `forwardedProps.stateDelta` alone. Of `messages` count the last ones.
 
+    CUSTOM events: `rxagent.tool_progress`, what a tool reports; `rxagent.not_saved`, texts that were shown only;
+    `rxagent.outcome`, how a stopped run ended, for clients without `protocolVersion`: they get no outcome `cancelled`,
+    no subagents and no `pendingToolCallIds`, which they refuse.
+
     A client that hangs up stops its run, and sees a broken stream; a Stop that lets it see the end (`cancelled`, calls
     closed by results) is the second route. Frames hold one event each. What is wrong with a request is an HTTP status.
     """

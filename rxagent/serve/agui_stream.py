@@ -121,7 +121,7 @@ class AguiStream:
         if speech is None:
             speech = self._speeches[key] = Speech(key[0], marks)
         if event.get("partial"):
-            return found + speech.partial(parts)
+            return found + speech.partial(parts) + _progress(event.get("customMetadata") or {}, marks)
         calls = [part["functionCall"] for part in parts if "functionCall" in part]
         responses = [part["functionResponse"] for part in parts if "functionResponse" in part]
         if any(part.get("text") for part in parts) or calls:
@@ -264,6 +264,15 @@ def _result(event_id: str, call_id: str, response: Any, marks: Mapping[str, Any]
     return ToolCallResultEvent(
         message_id=message_id, tool_call_id=call_id, content=result_text(response), role="tool", **marks
     )
+
+
+def _progress(metadata: Mapping[str, Any], marks: Mapping[str, Any]) -> list[BaseEvent]:
+    """What a tool reports while it runs; the protocol has no event for that."""
+    told = metadata.get("tool_progress")
+    if told is None:
+        return []
+    value = {"toolCallId": told["id"], "toolCallName": told["name"], "text": told["text"]}
+    return [CustomEvent(name="rxagent.tool_progress", value=value, **marks)]
 
 
 def _usage(usage: Mapping[str, Any]) -> list[TokenUsage] | None:

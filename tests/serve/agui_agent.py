@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 from reactivex import Observable
 
 from rxagent import LlmAgent
 from rxagent.events import Content, Part
+from rxagent.invocation import ToolContext
 from rxagent.models import BaseLlm, LlmRequest, LlmResponse
 from rxagent.streams import Blocking
 from rxagent.testing import call
@@ -18,6 +20,8 @@ __all__ = ["agent"]
 
 class Words(BaseLlm):
     """`paint` calls the client's tool, `look` the agent's, `both` both, `ask` a long-running one of the agent's.
+
+    `export` calls one that takes a minute, and says that it has begun.
 
     `context` is answered with the system instruction, `tools` with the names of the tools, a result with its words.
     """
@@ -43,6 +47,8 @@ class Words(BaseLlm):
                 yield _calling(call("paint"), call("look"))
             case "ask":
                 yield _calling(call("paint"), call("ask"))
+            case "export":
+                yield _calling(call("export"))
             case "context":
                 yield LlmResponse(content=Content.model(request.system_instruction))
             case "tools":
@@ -60,8 +66,15 @@ def look() -> str:
     return "a wall"
 
 
+async def export(tool_context: ToolContext) -> str:
+    """Export it, which takes a minute."""
+    assert tool_context.report_progress("begun")
+    await asyncio.sleep(60)
+    return "exported"
+
+
 def ask() -> None:
     """Ask somebody."""
 
 
-agent = LlmAgent(name="painter", model=Words("scripted"), tools=[look, LongRunningFunctionTool(ask)])
+agent = LlmAgent(name="painter", model=Words("scripted"), tools=[look, LongRunningFunctionTool(ask), export])

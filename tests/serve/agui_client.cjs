@@ -3,6 +3,8 @@
 const [modules, name, base, ...wanted] = process.argv.slice(2);
 const { HttpAgent } = require(require.resolve(name, { paths: [modules] }));
 
+const begun = (event) => event.type === "CUSTOM" && event.name === "rxagent.tool_progress";
+
 async function scene(thread, steps) {
   const agent = new HttpAgent({ url: `${base}/agui`, threadId: thread });
   const seen = [];
@@ -15,9 +17,9 @@ async function scene(thread, steps) {
     }).then(() => null, (caught) => String(caught));
     runs.push(error);
   };
-  const until = (type) => new Promise((done) => {
-    if (seen.some((event) => event.type === type)) done();
-    told = (event) => { if (event.type === type) done(event); };
+  const until = (look) => new Promise((done) => {
+    if (seen.some(look)) done();
+    told = (event) => { if (look(event)) done(event); };
   });
   await steps({ agent, say, run, until, seen });
   return {
@@ -26,6 +28,7 @@ async function scene(thread, steps) {
     types: seen.map((event) => event.type),
     outcomes: seen.filter((event) => event.type === "RUN_FINISHED").map((event) => event.outcome?.type),
     left: seen.filter((event) => event.type === "RUN_FINISHED").map((event) => event.outcome?.pendingToolCallIds?.length ?? 0),
+    custom: seen.filter((event) => event.type === "CUSTOM").map(({ name, value }) => ({ name, value })),
     messages: agent.messages,
     pending: agent.pendingInterrupts ?? [],
   };
@@ -39,7 +42,7 @@ const scenes = {
   cancelled: async ({ say, run, until, seen }) => {
     say("export the report");
     const going = run();
-    await until("TOOL_CALL_END");
+    await until(begun);
     const { runId } = seen.find((event) => event.type === "RUN_STARTED");
     await fetch(`${base}/agui/runs/${encodeURIComponent(runId)}/cancel`, { method: "POST" });
     await going;
@@ -49,7 +52,7 @@ const scenes = {
   truncated: async ({ agent, say, run, until }) => {
     say("export the report");
     const going = run();
-    await until("TOOL_CALL_END");
+    await until(begun);
     agent.abortRun();
     await going;
     say("go on");

@@ -102,6 +102,14 @@ def test_open_calls_of_the_clients_tools_are_named() -> None:
         assert last.outcome.pending_tool_call_ids == pending  # type: ignore[attr-defined]
 
 
+def test_what_a_tool_reports_is_shown() -> None:
+    """As a CUSTOM event, in its place."""
+    told = {"tool_progress": {"id": "c1", "name": "look", "text": "half of it"}}
+    (event,) = stream().event({"id": "e1", "author": "root", "partial": True, "customMetadata": told})
+    assert (event.type, event.name) == ("CUSTOM", "rxagent.tool_progress")  # type: ignore[attr-defined]
+    assert event.value == {"toolCallId": "c1", "toolCallName": "look", "text": "half of it"}  # type: ignore[attr-defined]
+
+
 def test_changes_of_the_state_are_a_patch() -> None:
     """Set, replaced and removed keys; what is temporary, and what was never there, is left out."""
     one = stream(state={"old": 1})

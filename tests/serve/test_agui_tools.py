@@ -145,15 +145,15 @@ def test_a_name_that_the_agent_has_stays_with_its_tool(talk: Conversation) -> No
     events = talk.run([theirs, PAINT])
     assert [one.content for one in events if one.type == "TOOL_CALL_RESULT"] == ['{"result": "a wall"}']
     talk.say("tools")
-    assert talk.spoken(talk.run([theirs, PAINT])) == "look ask paint"
+    assert talk.spoken(talk.run([theirs, PAINT])) == "look ask export paint"
 
 
 def test_a_tool_is_there_for_its_run_alone(talk: Conversation) -> None:
     """The next request does not offer it."""
     talk.say("tools")
-    assert talk.spoken(talk.run()) == "look ask paint"
+    assert talk.spoken(talk.run()) == "look ask export paint"
     talk.say("tools")
-    assert talk.spoken(talk.run([])) == "look ask"
+    assert talk.spoken(talk.run([])) == "look ask export"
 
 
 def test_context_is_told_to_the_model_and_not_stored(talk: Conversation) -> None:
