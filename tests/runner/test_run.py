@@ -6,6 +6,7 @@ import asyncio
 import gc
 import random
 import threading
+import time
 import weakref
 from collections import Counter
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from rxagent.streams import CancelScope, Stopped, idle
 from rxagent.streams.workers import workers
 from rxagent.testing.invariants import log_faults
 from rxagent.testing.scripted_model import ScriptedModel, call, gate
+from tests.streams.acting import fast_switches
 
 from .driving import SSE, USER, Consumer, Ends, Gate, log, runner_of, said, watch, within
 
@@ -183,18 +185,25 @@ def test_a_storm_of_disposals() -> None:
 
 def test_dispose_races_the_end() -> None:
     """A dispose that races the run's own end: one outcome, one on_run_end, at most one end for the consumer."""
-    ends = Ends()
+    ends, kinds = Ends(), Counter[str]()
     runner = runner_of(ScriptedModel("Hello.", repeat_last=True), plugins=[ends])
-    barrier = threading.Barrier(2)
-    for number in range(200):
-        consumer = Consumer(lambda _: barrier.wait(5) and None)
-        consumer.of(runner.run_async(USER, f"s{number}", "Hi"))
+    barrier, chance = threading.Barrier(2), random.Random(7)
+
+    def meet(_: Event | None = None) -> None:
         barrier.wait(5)
-        consumer.dispose()
-        outcome = ends.next()
-        assert outcome.kind in ("completed", "disposed")
-        assert consumer.ends in ([], ["completed"])
-        assert said(log(runner, f"s{number}")) == ["user: Hi", "agent: Hello."]
+        time.sleep(chance.choice([0, 1e-5, 1e-4, 3e-4]))  # not a synchronisation: the chance of the race
+
+    with fast_switches():
+        for number in range(200):
+            consumer = Consumer(meet)
+            consumer.of(runner.run_async(USER, f"s{number}", "Hi"))
+            meet()
+            consumer.dispose()
+            outcome = ends.next()
+            kinds[outcome.kind] += 1
+            assert consumer.ends in ([], ["completed"])
+            assert said(log(runner, f"s{number}")) == ["user: Hi", "agent: Hello."]
+    assert set(kinds) == {"completed", "disposed"}, kinds
     assert len(ends.outcomes) == 200
 
 
