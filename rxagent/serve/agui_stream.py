@@ -143,10 +143,7 @@ class AguiStream:
         self, outcome: Mapping[str, Any], questions: Iterable[Question], error: str | None = None
     ) -> list[BaseEvent]:
         """What closes the stream."""
-        asked = questions if outcome["kind"] == "paused" else ()
-        interrupts = [
-            self._interrupt(one) for one in asked if one.kind != "answer" or one.name not in self._client_tools
-        ]
+        interrupts = [self._interrupt(one) for one in questions if self._is_asked(one, outcome["kind"])]
         unsaved = [one.open_text for one in self._speeches.values() if one.open_text is not None]
         found = [event for speech in self._speeches.values() for event in speech.close()]
         found += self._leave_all(outcome, interrupts)
@@ -212,6 +209,16 @@ class AguiStream:
                 patch.append({"op": "remove", "path": path})
                 del self.state[name]
         return [StateDeltaEvent.model_validate({"delta": patch})] if patch else []
+
+    def _is_asked(self, question: Question, ending: str) -> bool:
+        """True for what the client is to answer before it goes on.
+
+        A confirmation that it has passed over is asked again: a run must not end as a success beside an open one (AG-UI
+        1.0, Interrupts and Resume).
+        """
+        if question.kind == "confirmation":
+            return ending in ("completed", "paused")
+        return ending == "paused" and question.name not in self._client_tools
 
     def _interrupt(self, question: Question) -> Interrupt:
         asks = question.kind == "confirmation"

@@ -112,6 +112,15 @@ def test_resume_answers_what_is_asked(server: Client) -> None:
     assert events[-1].outcome.type == "success"
 
 
+def test_a_question_that_is_passed_over_is_asked_again(server: Client) -> None:
+    """A new message without its answer is answered, and the run ends with the same interrupt; answered, it is gone."""
+    (asked,) = run(server, body("over", "refund it"))[-1].outcome.interrupts
+    (again,) = run(server, body("over", "hello"))[-1].outcome.interrupts
+    assert again.model_copy(update={"tool_call_id": asked.tool_call_id}) == asked
+    entry = {"interruptId": asked.id, "status": "resolved", "payload": {"confirmed": True}}
+    assert run(server, body("over", resume=[entry]))[-1].outcome.type == "success"
+
+
 def test_a_run_that_fails_ends_in_an_error(server: Client) -> None:
     """RUN_ERROR with the words; nothing after it."""
     last = run(server, body("fails", "fail"))[-1]
