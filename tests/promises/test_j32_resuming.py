@@ -212,6 +212,22 @@ def test_a_changed_tree(gone: str) -> None:
     assert (log(runner), appends) == (before, [])
 
 
+@pytest.mark.promise("J35")
+def test_who_was_to_take_over_is_gone() -> None:
+    """Left at a hand-over, before the other agent has begun: that one is missed, too, if it is gone."""
+    service = InMemorySessionService()
+
+    def tree(kid: str) -> BaseAgent:
+        return llm("boss", [call("transfer_to_agent", agent_name="kid")], sub_agents=[llm(kid, ["Kid."])])
+
+    left_at(app_runner(tree("kid"), service), "boss: response(transfer_to_agent)")
+    runner = app_runner(tree("other"), service)
+    before, appends = log(runner), watch(service, "append_events")
+    with pytest.raises(AgentTreeChangedError, match="'kid'"):
+        run(runner, invocation_id=before[0].invocation_id)
+    assert (log(runner), appends) == (before, [])
+
+
 @pytest.mark.promise("A13", "resume")
 def test_a_plain_message_seals_and_a_resume_goes_on_from_the_seal() -> None:
     """Once a plain message has sealed the open call, a later resume by id does not replay it."""
