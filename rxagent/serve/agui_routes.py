@@ -41,13 +41,14 @@ def agui_routes(desk: Desk) -> list[Route]:
 
     RunAgentInput: `tools` are offered to the models of this run. A call of one is left to the client: the run ends with
     `success` and the call in `pendingToolCallIds`, a tool message in the next request answers it. A name that an agent
-    has for a tool of its own stays with that one. `context` is told to the models, behind their instructions; neither
+    has for a tool of its own stays with that one. In an app of several agents the others go on behind such a call when
+    it is resumable, as that of `rxagent serve` is. `context` is told to the models, behind their instructions; neither
     is stored. `state`: where it differs from the session's, it is a change by the user; keys that it lacks stay, and
     `app:`, `user:` and `temp:` keys change by `forwardedProps.stateDelta` alone. Of `messages` count the last ones.
 
     CUSTOM events: `rxagent.tool_progress`, what a tool reports; `rxagent.not_saved`, texts that were shown only;
     `rxagent.outcome`, how a stopped run ended, for clients without `protocolVersion`: they get no outcome `cancelled`,
-    no subagents and no `pendingToolCallIds`, which they refuse.
+    which they refuse, no subagents and no `pendingToolCallIds`.
 
     A client that hangs up stops its run, and sees a broken stream; a Stop that lets it see the end (`cancelled`, calls
     closed by results) is the second route. Frames hold one event each. What is wrong with a request is an HTTP status.

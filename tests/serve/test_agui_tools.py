@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from ag_ui.core import Context, Tool
 
-from rxagent import Runner
+from rxagent import App, LlmAgent, ResumabilityConfig, Runner, SequentialAgent
 from rxagent.serve.agui_routes import agui_routes
+from rxagent.testing import ScriptedModel, call
 
 from .agui_agent import agent
 from .served import Client, child, served
@@ -154,6 +155,20 @@ def test_a_tool_is_there_for_its_run_alone(talk: Conversation) -> None:
     assert talk.spoken(talk.run()) == "look ask export paint"
     talk.say("tools")
     assert talk.spoken(talk.run([])) == "look ask export"
+
+
+def test_the_agents_behind_the_one_that_called_go_on_with_the_answer() -> None:
+    """In a sequence of a resumable app."""
+    one = LlmAgent(name="one", model=ScriptedModel(call("paint"), "One is done."))
+    two = LlmAgent(name="two", model=ScriptedModel("Two is done."))
+    team = SequentialAgent(name="team", sub_agents=[one, two])
+    app = App("rxagent", root_agent=team, resumability_config=ResumabilityConfig(resumable=True))
+    with served(Runner(app=app), more=(agui_routes,)) as server:
+        talk = Conversation(server, "team")
+        talk.say("go")
+        (call_id,) = talk.run()[-1].outcome.pending_tool_call_ids
+        talk.answer(call_id, "done")
+        assert talk.spoken(talk.run()) == "One is done.Two is done."
 
 
 def test_context_is_told_to_the_model_and_not_stored(talk: Conversation) -> None:
