@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from rxagent.errors import SessionBusyError
 from rxagent.invocation import AbortSignal, RunConfig
 from rxagent.models import ChatCompletions
 from rxagent.sessions import SqliteSessionService
@@ -143,10 +144,18 @@ def test_in_the_queue(door: str) -> None:
 
 
 @pytest.mark.promise("A8")
-def test_while_the_session_is_loaded() -> None:
+@pytest.mark.parametrize("refusals", [0, 1], ids=["at once", "behind another process"])
+def test_while_the_session_is_loaded(refusals: int) -> None:
     """Asked while the session is being loaded: nothing is lost; the message is stored, no model is called."""
     gate, model = Gate(), ScriptedModel(["Never."])
     runner = runner_of(model)
+    busy = iter([SessionBusyError("another process has the turn")] * refusals)
+
+    def refuse(*_: object) -> None:
+        for error in busy:
+            raise error
+
+    watch(runner.session_service, "open_run", refuse)
     watch(runner.session_service, "get_session", gate)
     run = runner.start(USER, "s", "Hi")
     assert gate.entered.wait(5)

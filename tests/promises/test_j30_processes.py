@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from rxagent import SqliteSessionService
+from rxagent.errors import AlreadyClaimedError
 from rxagent.testing.invariants import log_faults
+from rxagent.testing.scripted_model import ScriptedModel, call
+from tests.runner.driving import USER, Ends, log, watch
 
 from .delivering import KEY, deliver, started
-from .pausing import marks
+from .pausing import ASK, app_runner, llm, marks, run
 
 
 @pytest.mark.promise("J28")
@@ -38,3 +41,22 @@ def test_five_deliveries_from_two_processes(tmp_path: Path, attempt: int) -> Non
     ]
     assert session.pending() == []
     service.close()
+
+
+@pytest.mark.promise("J30")
+def test_an_answer_that_comes_second_between_reading_and_storing() -> None:
+    """When another process answers after the session was read, the store refuses: the stream is empty, nothing runs."""
+    ends, model = Ends(), ScriptedModel([call("ask", question="?")], ["never"])
+    runner = app_runner(llm("a", model, tools=[ASK]), plugins=[ends])
+    run(runner, "Go")
+    [question] = runner.pending(USER, "s")
+    before = log(runner)
+
+    def refuse(*_: object) -> None:
+        raise AlreadyClaimedError("somebody was first")
+
+    watch(runner.session_service, "append_events", refuse)
+    assert run(runner, question.answer({"n": 1})) == []
+    assert (log(runner), len(model.calls)) == (before, 1)
+    assert [outcome.kind for outcome in ends.outcomes] == ["paused", "paused"]
+    assert len(ends.after_run) == 1  # that of the first run
