@@ -39,8 +39,8 @@ class AgentTool(BaseTool):
         helper                -e-e-"helped"|
 
     The arguments are those of the agent's `input_schema`, sent as JSON; without one, a text `request`. The result is
-    the last text of the inner run, by the agent's `output_schema` when it has one; no text: an empty result. What the
-    inner run writes to its state is written to the caller's. The inner events are not emitted.
+    the text of the last event with content, by the agent's `output_schema` when it has one; no content: an empty
+    result. What the inner run writes to its state is written to the caller's. The inner events are not emitted.
     skip_summarization: the result ends the caller's turn. include_plugins: the caller's plugins see the inner run.
 
     Disposal: disposes the inner run, whose work is the caller's. Errors: the inner run's. (ADK Java, AgentTool)
@@ -75,11 +75,12 @@ class AgentTool(BaseTool):
         runner = self._inner_runner(outer)
         runner.session_service.create_session(runner.app_name, _USER, context.state.to_dict(), _SESSION)
         config = RunConfig(cancel_grace_period=outer.run_config.cancel_grace_period)
-        answer = ""
+        answer: str | None = None
 
         def on_next(event: Event) -> None:
             nonlocal answer
-            answer = event.text or answer
+            if event.content is not None and not event.partial:
+                answer = event.text
             _hand_over(event.actions.state_delta, context)
 
         handle = runner.run_async(_USER, _SESSION, message, config).subscribe(
@@ -110,9 +111,9 @@ class AgentTool(BaseTool):
         except ValueError as error:
             return "", f"The arguments do not fit: {error}. Call the tool again with corrected arguments."
 
-    def _result(self, answer: str) -> dict[str, Any]:
+    def _result(self, answer: str | None) -> dict[str, Any]:
         schema = self._schema("output_schema", first=False)
-        if not answer:
+        if answer is None or (schema is not None and not answer):
             return {}
         if schema is not None:
             value = schema.parse(answer)

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from rxagent import AgentTool, BasePlugin, CallbackContext, LlmAgent, Runner, SequentialAgent
 from rxagent.agents import BaseAgent
 from rxagent.events import Event
+from rxagent.models import LlmResponse
 from rxagent.testing import ScriptedModel, call
 
 
@@ -86,8 +87,12 @@ def test_the_shape_of_the_result(schema: Any, text: str, expected: dict[str, Any
 
 
 def test_no_text() -> None:
-    """A helper that ends without a word gives an empty result."""
-    helper = LlmAgent(name="helper", model=ScriptedModel([call("silent")]), tools=[silent], max_steps=1)
+    """A helper that ends without a word gives an empty text, whatever it said before a call; one that only wrote state
+    or failed, an empty result."""
+    helper = LlmAgent(name="helper", model=ScriptedModel(["Wait.", call("silent")]), tools=[silent], max_steps=1)
+    assert result(caller(helper)) == {"result": ""}
+    refused = LlmResponse(error_code="BLOCKED")
+    helper = LlmAgent(name="helper", model=ScriptedModel("Never."), before_model_callback=lambda *_: refused)
     assert result(caller(helper)) == {}
 
 
