@@ -22,6 +22,7 @@ def closing_events(invocation: Invocation, author: str, branch: str | None, reas
 
     A call that has ended has its real result; of the others it is said what is known (`never_started`, `stopped`,
     `unknown`). Designed pauses stay open. Each event has the error code, the last one ends the run (ADK Python).
+    Only for a run whose session is open.
     """
     groups: dict[tuple[str | None, str | None], list[LoggedCall]] = {}
     for call in _open_calls(invocation):
@@ -32,10 +33,7 @@ def closing_events(invocation: Invocation, author: str, branch: str | None, reas
 
 
 def _open_calls(invocation: Invocation) -> list[LoggedCall]:
-    digest = getattr(invocation, "digest", None)
-    if digest is None or invocation.session_or_none is None:
-        return []
-    events = invocation.session.events
+    digest, events = invocation.digest, invocation.session.events
     calls: list[LoggedCall] = [
         call for call in digest.open_calls(events) if call.invocation_id == invocation.id and not call.long_running
     ]
