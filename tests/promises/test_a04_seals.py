@@ -91,11 +91,12 @@ def test_finished_calls_keep_their_results() -> None:
 def test_what_is_known_of_each_call() -> None:
     """A coroutine that was cancelled has stopped; a tool that was not called was never started; a Single's job and a
     plain tool that does not end within the grace are unknown. None can be read as success, each says why."""
-    entered, free = threading.Event(), Gate()
+    begun, entered, free = threading.Event(), threading.Event(), Gate()
     pool = ThreadPoolExecutor(1)
 
     async def coroutine() -> None:
         """Wait."""
+        begun.set()
         await asyncio.sleep(60)
 
     def job() -> Single[str]:
@@ -109,6 +110,7 @@ def test_what_is_known_of_each_call() -> None:
 
     def stubborn() -> str:
         """Never look at a stop."""
+        assert begun.wait(5)
         entered.set()
         free()
         return "late"
