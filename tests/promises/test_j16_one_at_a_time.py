@@ -268,6 +268,28 @@ def _reentrant(where: str, wait: Wait, session: str, *, refused: bool) -> None:
 
 
 @pytest.mark.promise("J16", "reentrant")
+@pytest.mark.parametrize("wait", [lambda run: run.wait(1), list], ids=["wait", "loop"])
+def test_a_wait_for_the_own_run_is_refused(wait: Callable[[Any], object]) -> None:
+    """A tool that waits for the handle of the run that it is part of, or reads it, gets a UsageError, too."""
+    handed, refused = threading.Event(), list[str]()
+
+    def tool() -> str:
+        """Work."""
+        assert handed.wait(5)
+        with pytest.raises(UsageError) as caught:
+            wait(run)
+        refused.append(str(caught.value))
+        return "done"
+
+    run = runner_of([[call("tool")], ["Done."]], tools=[tool]).start(USER, "s", "Hi")
+    handed.set()
+    outcome = run.wait(5)
+    assert outcome is not None
+    assert outcome.kind == "completed"
+    assert refused == ["this code is part of the run that it waits for; subscribe instead of waiting"]
+
+
+@pytest.mark.promise("J16", "reentrant")
 @pytest.mark.parametrize("where", ["tool", "on_next", "on_completed"])
 def test_subscribing_queues(where: str) -> None:
     """Subscribing to a run of the same session never fails: it queues, also inside a tool or `on_next`."""
