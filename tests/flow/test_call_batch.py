@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rxagent.events import Part
-from rxagent.invocation import ToolContext
+from rxagent.invocation import RunConfig, ToolContext, ToolExecutionMode
 from rxagent.sessions import Session
 from rxagent.testing.scripted_model import call
 from rxagent.tools import LongRunningFunctionTool, ToolLike
@@ -64,3 +64,25 @@ def test_a_tool_that_wrote_nothing_adds_no_event() -> None:
     run(runner, "Go")
     assert said(log(runner))[:2] == ["user: Go", "a: call(wait)"]
     assert not [event for event in log(runner) if event.content is None and event.actions.state_delta]
+
+
+@pytest.mark.parametrize("mode", ["none", "sequential", "parallel_subscribe"])
+def test_progress(mode: ToolExecutionMode) -> None:
+    """What a plain function reports is a partial event at once, and stored nowhere; a run without SSE takes none."""
+    taken: list[bool] = []
+
+    def work(tool_context: ToolContext) -> str:
+        """Work."""
+        taken.extend(tool_context.report_progress(text) for text in ("half", "whole"))
+        return "done"
+
+    runner = app_runner(llm("a", *[[call("work")], "Done."] * 2, tools=[work]))
+    config = RunConfig(tool_execution_mode=mode)
+    shown = run(runner, "Go", run_config=config.model_copy(update={"streaming_mode": "sse"}))
+    told = [event.custom_metadata["tool_progress"] for event in shown if event.partial and event.custom_metadata]
+    [asked] = shown[0].function_calls
+    assert told == [{"id": asked.id, "name": "work", "text": text} for text in ("half", "whole")]
+    assert [bool(event.function_responses) for event in shown] == [False, False, False, True, False, False, False]
+    assert not any(event.partial for event in run(runner, "Go", run_config=config))
+    assert taken == [True, True, False, False]
+    assert not [event for event in log(runner) if event.custom_metadata]
