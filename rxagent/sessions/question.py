@@ -84,8 +84,8 @@ class Question:
 def pending_questions(events: Iterable[Event]) -> list[Question]:
     """The open questions of a log, in its order. A long-running call that is to be confirmed first is one question.
 
-    A call whose agent has marked its end since, because a resume without an answer has closed it, waits no longer:
-    nobody would take the answer.
+    A call waits no longer when its agent has marked its end since, because a resume without an answer has closed it, or
+    a parallel agent above it has, because a sibling has escalated: nobody would take the answer.
     """
     pairing, ends = Pairing(), dict[tuple[str | None, str | None], int]()
     for event in events:
@@ -94,5 +94,14 @@ def pending_questions(events: Iterable[Event]) -> list[Question]:
         pairing.read((event,))
     owed = [call for call in pairing.calls if call.long_running and not call.is_answered]
     asked = [pairing.original_of(call) for call in owed if call.is_question]
-    closed = [call for call in owed if ends.get((call.invocation_id, call.author), -1) > call.position]
+    closed = [
+        call
+        for call in owed
+        if any(ends.get((call.invocation_id, agent), -1) > call.position for agent in _whose_end_closes(call))
+    ]
     return [Question(call) for call in owed if call not in asked and call not in closed]
+
+
+def _whose_end_closes(call: LoggedCall) -> list[str | None]:
+    """The agent that called, and those on whose branch it stands."""
+    return [call.author, *(call.branch or "").split(".")]

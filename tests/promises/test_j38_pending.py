@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rxagent.agents import SequentialAgent
+from rxagent.agents import ParallelAgent, SequentialAgent
 from rxagent.errors import SessionNotFoundError, UsageError
 from rxagent.events import Content, Event, FunctionCall, Part, ToolConfirmation
 from rxagent.events.confirmation import confirmation_call
@@ -15,7 +15,7 @@ from rxagent.flow.rearrange import STILL_PENDING
 from rxagent.sessions import SqliteSessionService
 from rxagent.testing.invariants import request_faults
 from rxagent.testing.scripted_model import ScriptedModel, call
-from rxagent.tools import FunctionTool, LongRunningFunctionTool
+from rxagent.tools import FunctionTool, LongRunningFunctionTool, exit_loop
 from tests.runner.driving import USER, log, put
 
 from .pausing import ASK, Refunds, answer, app_runner, llm, marks, run
@@ -239,3 +239,16 @@ def test_a_closed_invocation_asks_nothing() -> None:
     assert marks(run(runner, invocation_id=question.invocation_id)) == ["a: Closed.", "a end"]
     assert runner.pending(USER, "s") == []
     assert run(runner, question.answer({"late": True})) == []
+
+
+@pytest.mark.promise("J38")
+def test_a_sibling_that_escalates_closes_the_question() -> None:
+    """The end of a parallel agent, one of whose members has escalated, leaves nobody to take another one's answer."""
+    asks = SequentialAgent(name="seq", sub_agents=[llm("a", [call("ask", question="?")], tools=[ASK])])
+    leaves = llm("b", [call("exit_loop")], tools=[exit_loop])
+    both = ParallelAgent(name="both", scheduler="caller", sub_agents=[asks, leaves])
+    after = llm("c", [call("ask", question="!")], tools=[ASK])
+    runner = app_runner(SequentialAgent(name="flow", sub_agents=[both, after]))
+    run(runner, "Go")
+    [question] = runner.pending(USER, "s")
+    assert (question.author, question.args) == ("c", {"question": "!"})
