@@ -1,0 +1,94 @@
+"""SoftStop: where the model-tool loops of a run come to rest."""
+
+from __future__ import annotations
+
+import pytest
+
+from rxagent.invocation.abort_signal import StopDepth
+from rxagent.invocation.soft_stop import SoftStop
+from rxagent.streams import CancelScope, Stopped
+
+
+@pytest.mark.parametrize("after", ["turn", "tool"])
+def test_without_a_loop_it_rests_at_once(after: StopDepth) -> None:
+    """When no loop is at work the run is stopped by whoever asks, with the reason."""
+    told: list[str] = []
+    SoftStop(told.append).ask("enough", after)
+    assert told == ["enough"]
+
+
+def test_the_last_loop_that_rests_stops_the_run() -> None:
+    """Of two loops one ends and one rests before its next step: only then, and once, the run is told."""
+    told, scope = list[str](), CancelScope()
+
+    def stopped(reason: str) -> None:
+        told.append(reason)
+        scope.cancel("stopped")
+
+    stop = SoftStop(stopped)
+    with stop.loop() as step:
+        with stop.loop() as other:
+            other(scope)
+            stop.ask("enough", "turn")
+        assert told == []
+        with pytest.raises(Stopped):
+            step(scope)
+    assert told == ["enough"]
+
+
+def test_a_loop_that_ends_by_itself_rests_too() -> None:
+    """The last loop that ends after the run was asked to stop tells the run; without being asked it tells nothing."""
+    told: list[str] = []
+    stop = SoftStop(told.append)
+    with stop.loop():
+        pass
+    assert told == []
+    with stop.loop():
+        stop.ask("enough", "turn")
+    assert told == ["enough"]
+
+
+def test_only_a_deeper_stop_counts() -> None:
+    """A "tool" counts after a "turn", a "turn" after a "tool" does not; the first reason stays."""
+    told: list[str] = []
+    stop = SoftStop(told.append)
+    with stop.loop():
+        stop.ask("first", "turn")
+        assert not stop.starts_nothing
+        stop.ask("second", "tool")
+        assert stop.starts_nothing
+        stop.ask("third", "turn")
+        assert stop.starts_nothing
+    assert told == ["first"]
+
+
+def test_which_model_calls_are_cancelled() -> None:
+    """A "tool" cancels the model calls that run, and those that begin later, and not the scope around them."""
+    stop, scope = SoftStop(lambda reason: None), CancelScope()
+    with stop.loop(), stop.model_call(scope) as before:
+        stop.ask("enough", "turn")
+        assert not before.is_cancelled
+        stop.ask("enough", "tool")
+        assert (before.is_cancelled, before.reason) == (True, "enough")
+        with stop.model_call(scope) as later:
+            assert (later.is_cancelled, later.reason) == (True, "enough")
+    assert not scope.is_cancelled
+
+
+def test_a_model_call_that_is_over_is_left_alone() -> None:
+    """One that has ended hears nothing of a later stop."""
+    stop, scope = SoftStop(lambda reason: None), CancelScope()
+    with stop.loop():
+        with stop.model_call(scope) as own:
+            pass
+        stop.ask("enough", "tool")
+        assert not own.is_cancelled
+
+
+def test_a_run_that_is_over_is_told_nothing() -> None:
+    """After `part` nobody is told."""
+    told: list[str] = []
+    stop = SoftStop(told.append)
+    stop.part()
+    stop.ask("late", "turn")
+    assert told == []
