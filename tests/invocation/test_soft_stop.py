@@ -36,6 +36,20 @@ def test_the_last_loop_that_rests_stops_the_run() -> None:
     assert told == ["enough"]
 
 
+def test_a_loop_that_has_rested_is_counted_once() -> None:
+    """One that is stopped while it rests leaves the others at work: the run is told when they rest, too."""
+    told, gone = list[str](), CancelScope()
+    gone.cancel("left alone")
+    stop = SoftStop(told.append)
+    with stop.loop():
+        with stop.loop() as step:
+            stop.ask("enough", "turn")
+            with pytest.raises(Stopped):
+                step(gone)
+        assert told == []
+    assert told == ["enough"]
+
+
 def test_a_loop_that_ends_by_itself_rests_too() -> None:
     """The last loop that ends after the run was asked to stop tells the run; without being asked it tells nothing."""
     told: list[str] = []
@@ -50,16 +64,14 @@ def test_a_loop_that_ends_by_itself_rests_too() -> None:
 
 def test_only_a_deeper_stop_counts() -> None:
     """A "tool" counts after a "turn", a "turn" after a "tool" does not; the first reason stays."""
-    told: list[str] = []
+    told, starts_nothing = list[str](), list[bool]()
     stop = SoftStop(told.append)
+    asked: list[tuple[str, StopDepth]] = [("first", "turn"), ("second", "tool"), ("third", "turn")]
     with stop.loop():
-        stop.ask("first", "turn")
-        assert not stop.starts_nothing
-        stop.ask("second", "tool")
-        assert stop.starts_nothing
-        stop.ask("third", "turn")
-        assert stop.starts_nothing
-    assert told == ["first"]
+        for reason, after in asked:
+            stop.ask(reason, after)
+            starts_nothing.append(stop.starts_nothing)
+    assert (starts_nothing, told) == ([False, True, True], ["first"])
 
 
 def test_which_model_calls_are_cancelled() -> None:
