@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rxagent.invocation import RunConfig
+from rxagent.runner import leftovers
 from rxagent.testing.scripted_model import ScriptedModel, call
 
 from .driving import USER, Consumer, Ends, Gate, runner_of, within
@@ -89,3 +90,24 @@ def test_nothing_of_a_usual_run() -> None:
     runner = runner_of(["Hello."])
     Consumer().of(runner.run_async(USER, "s", "Hi")).wait()
     assert runner.leftovers() == []
+
+
+def test_without_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the system has no /proc the work of runs is listed all the same, and nothing else."""
+    monkeypatch.setattr(leftovers, "_PROC", tmp_path / "none")
+    gate, ends = Gate(), Ends()
+
+    def tool() -> str:
+        """Work."""
+        threading.Thread(target=gate).start()
+        gate()
+        return "done"
+
+    runner = runner_of(ScriptedModel([call("tool")]), tools=[tool], plugins=[ends])
+    run = runner.start(USER, "s", "Hi", RunConfig(cancel_grace_period=0))
+    assert gate.entered.wait(5)
+    run.abort()
+    ends.next()
+    assert kinds(runner) == [("work", run.invocation_id)]
+    gate.opened.set()
+    assert within(lambda: runner.leftovers() == [])
