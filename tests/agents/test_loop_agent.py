@@ -50,18 +50,29 @@ def test_the_end_of_the_run_ends_the_loop() -> None:
     assert said(LoopAgent(name="loop", sub_agents=[Doing("a", third_ends)])) == [("a", "1"), ("a", "2"), ("a", "3")]
 
 
+ESCALATED = ["loop -> pipe 0", "pipe -> writer", "writer: call(exit_loop)", "writer: response(exit_loop)"]
+
+
 @pytest.mark.promise("J32")
-def test_an_escalation_counts_for_who_resumes() -> None:
-    """Cut between the escalation and the end of the agent that escalated, a loop makes no further round when it is
-    resumed: the log tells of it."""
+@pytest.mark.parametrize(
+    ("shown", "rest"),
+    [
+        (4, ["writer end", "pipe -> reader", "reader: Read.", "reader end", "pipe end", "loop end"]),
+        (6, ["reader: Read.", "reader end", "pipe end", "loop end"]),
+    ],
+    ids=["at once", "later in a sequence"],
+)
+def test_an_escalation_counts_for_who_resumes(shown: int, rest: list[str]) -> None:
+    """Cut after an escalation, and before the sub-agent has ended, a loop makes no further round when it is resumed."""
     service = InMemorySessionService()
 
     def loop() -> LoopAgent:
         writer = llm("writer", [call("exit_loop")], [call("exit_loop")], tools=[exit_loop])
-        return LoopAgent(name="loop", sub_agents=[writer, llm("never")])
+        pipe = SequentialAgent(name="pipe", sub_agents=[writer, llm("reader", ["Read."])])
+        return LoopAgent(name="loop", sub_agents=[pipe, llm("never")])
 
-    def on_next(event: Event) -> None:
-        if event.actions.escalate:
+    def on_next(_: Event) -> None:
+        if len(consumer.events) == shown:
             consumer.dispose()
             left.set()
 
@@ -69,9 +80,8 @@ def test_an_escalation_counts_for_who_resumes() -> None:
     consumer.of(app_runner(loop(), service).run_async(USER, "s", "Go"))
     assert left.wait(5)
     runner = app_runner(loop(), service)
-    before = ["user: Go", "loop -> writer 0", "writer: call(exit_loop)", "writer: response(exit_loop)"]
-    assert stored(runner) == before
-    assert marks(run(runner, invocation_id=log(runner)[0].invocation_id)) == ["writer end", "loop end"]
+    assert stored(runner) == ["user: Go", *ESCALATED, *["writer end", "pipe -> reader"][: shown - 4]]
+    assert marks(run(runner, invocation_id=log(runner)[0].invocation_id)) == rest
 
 
 @pytest.mark.parametrize("loop", [LoopAgent(name="loop"), LoopAgent(name="loop", max_iterations=0)], ids=repr)
