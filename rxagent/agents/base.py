@@ -187,6 +187,7 @@ class BaseAgent(ABC):
         plugins = ctx.invocation.plugins
         if not own and not plugins.hooks(hook):
             return None
+        scope.check()  # what came last may have been left without emitting, as by a model's completion
         callback_context = CallbackContext(ctx, scope=scope)
         content = plugins.first(hook, scope, callback_context)
         if content is None:

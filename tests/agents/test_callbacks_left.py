@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from reactivex import Observable
 
+from rxagent.events import Content
+from rxagent.models import BaseLlm, LlmRequest, LlmResponse
 from rxagent.plugins import BasePlugin
 from rxagent.plugins.hooks import HOOKS
-from rxagent.streams import Single, SingleEmitter
+from rxagent.streams import Blocking, Single, SingleEmitter
 from rxagent.testing.scripted_model import ScriptedModel, call
 from rxagent.tools import BaseTool
 from tests.plugins.answering import AGENT_CASES, FORMS, Hooked, Noting
@@ -127,3 +131,35 @@ def test_left_in_hooks_on_workers(hook: str, kind: str) -> None:
     assert called == (["tool", "tool"] if hook == "after_tool_callback" else [])
     assert answers == []
     assert said(log(runner)) == ["user: Hi", "agent: call(tool) call(tool)"]
+
+
+@pytest.mark.promise("J6", "llm")
+@pytest.mark.parametrize("owner", ["agent", "plugin"])
+def test_left_as_the_model_comes_to_its_end(owner: str) -> None:
+    """A dispose between the last event and the after-agent callbacks, that nothing reports, reaches them: none runs."""
+    told: list[str] = []
+
+    class Last(BasePlugin):
+        def after_agent_callback(self, ctx: Any) -> None:
+            told.append("plugin")
+
+    class Saying(BaseLlm):
+        def __init__(self) -> None:
+            super().__init__("saying")
+
+        def generate_content(self, llm_request: LlmRequest, stream: bool = False) -> Observable[LlmResponse]:
+            return Blocking(lambda scope: self._said())
+
+        def _said(self) -> Iterator[LlmResponse]:
+            yield LlmResponse(content=Content.model("Hello."))
+            consumer.dispose()
+
+    hooks: dict[str, Any] = {"after_agent_callback": lambda ctx: told.append("agent")} if owner == "agent" else {}
+    ends = Ends()
+    plugins = [Last("last"), ends] if owner == "plugin" else [ends]
+    runner = runner_of(Saying(), plugins=plugins, **hooks)
+    consumer = Consumer()
+    consumer.of(runner.run_async(USER, "s", "Hi"))
+    assert ends.next().kind == "disposed"
+    assert said(log(runner)) == ["user: Hi", "agent: Hello."]
+    assert told == []
