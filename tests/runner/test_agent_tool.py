@@ -68,6 +68,17 @@ def test_arguments_of_a_schema() -> None:
     assert "city" in wrong["message"]
 
 
+def test_schemas_of_a_workflow() -> None:
+    """Of a workflow the first agent's input schema is that of the arguments, the last one's output schema shapes the
+    result."""
+    model, answer = ScriptedModel("ok"), ScriptedModel('{"a": 1}')
+    first = LlmAgent(name="first", model=model, input_schema=Order, output_schema=list[int])
+    last = LlmAgent(name="last", model=answer, output_schema=dict[str, int])
+    pipe = SequentialAgent(name="pipe", sub_agents=[first, last])
+    assert result(caller(pipe, args={"city": "Oslo"})) == {"a": 1}
+    assert model.calls[0].request.contents[-1].text == '{"city":"Oslo","count":1}'
+
+
 def test_a_missing_request() -> None:
     """Without the argument the helper is not asked."""
     wrong = result(caller(LlmAgent(name="helper", model=ScriptedModel()), args={}))
