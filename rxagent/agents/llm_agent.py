@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from reactivex import Observable
@@ -138,7 +139,7 @@ class LlmAgent(BaseAgent):
 
     def run_async(self, parent_context: InvocationContext) -> Observable[Event]:
         """The agent with its callbacks, and those it hands over to, as one piece of work."""
-        return Work(parent_context.mailbox, lambda emit, scope: drive(self, parent_context, emit, scope))
+        return Work(parent_context.mailbox, partial(drive, self, parent_context))
 
     def frames(self, activation: Activation, emit: Emit[Event], scope: CancelScope) -> Frames:
         """The callbacks and the model-tool loop; it yields where another agent takes over. For the driver."""

@@ -92,7 +92,9 @@ class SessionDigest:
     def history(self, agent_name: str, branch: str | None, events: Sequence[Event]) -> History:
         """The log as this agent sees it, up to its end."""
         with self._lock:
-            history = self._histories.setdefault((agent_name, branch), History(agent_name, branch))
+            history = self._histories.get((agent_name, branch))
+            if history is None:
+                history = self._histories[agent_name, branch] = History(agent_name, branch)
         history.follow(events)
         return history
 

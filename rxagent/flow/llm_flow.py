@@ -39,13 +39,13 @@ def run_llm_flow(
     repair = OutputRepair(agent)
     emit = saving_output(agent, emit, repair)
     steps, asked_again, is_first = 0, False, True
-    with context.invocation.soft_stop.loop() as may_step:
+    with context.invocation.soft_stop.loop() as loop:
         if point is not None and point.handed_to is not None:
             last = yield Transfer(point.handed_to, emit)
             if _ends(last):  # None, too: it still waits, or had only its end to say
                 return False
         while not context.end_invocation:
-            may_step(scope)
+            loop.may_step(scope)
             events = context.session.events
             digest.follow(events)
             turn = ModelTurn(agent, context, emit, scope, CallIds(digest.call_ids))

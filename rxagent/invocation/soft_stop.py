@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, final
 
@@ -55,45 +54,21 @@ class SoftStop:
         if at_rest:
             self._on_rest(reason)
 
-    @contextmanager
-    def loop(self) -> Iterator[Callable[[CancelScope], None]]:
-        """Around a model-tool loop, which calls what it is given before each step, and rests there when asked to."""
-        with self._lock:
-            self._working += 1
-        resting: list[bool] = []
+    def loop(self) -> StepLoop:
+        """A model-tool loop is at work in the block that this is entered for."""
+        return StepLoop(self)
 
-        def step(scope: CancelScope) -> None:
-            if self._asked is not None:
-                resting.append(True)
-                self._leave()
-                inbox: SimpleQueue[Any] = SimpleQueue()
-                scope.wait(inbox)  # until the run is stopped
-
-        try:
-            yield step
-        finally:
-            if not resting:
-                self._leave()
-
-    @contextmanager
-    def model_call(self, scope: CancelScope) -> Iterator[CancelScope]:
+    def model_call(self, scope: CancelScope) -> ModelCallScope:
         """Around a model call: a scope that is cancelled alone when only the model is to stop."""
-        own = scope.child()
-        with self._lock:
-            self._model_scopes[own] = None
-            stop = self._asked == "tool"
-        if stop:
-            own.cancel(self._reason)
-        try:
-            yield own
-        finally:
-            with self._lock:
-                self._model_scopes.pop(own, None)
-            own.detach()
+        return ModelCallScope(self, scope.child())
 
     def part(self) -> None:
         """The run is over: refer to nobody any more."""
         self._on_rest = _nothing
+
+    def _enter(self) -> None:
+        with self._lock:
+            self._working += 1
 
     def _leave(self) -> None:
         with self._lock:
@@ -101,6 +76,64 @@ class SoftStop:
             last = not self._working and self._asked is not None
         if last:
             self._on_rest(self._reason)
+
+    def _add(self, model_scope: CancelScope) -> None:
+        with self._lock:
+            self._model_scopes[model_scope] = None
+            stop = self._asked == "tool"
+        if stop:
+            model_scope.cancel(self._reason)
+
+    def _remove(self, model_scope: CancelScope) -> None:
+        with self._lock:
+            self._model_scopes.pop(model_scope, None)
+
+
+@final
+class StepLoop:
+    """A model-tool loop at work: it asks before each step, and rests there when a stop was asked for."""
+
+    __slots__ = ("_rests", "_stop")
+
+    def __init__(self, stop: SoftStop) -> None:
+        self._stop = stop
+        self._rests = False
+
+    def may_step(self, scope: CancelScope) -> None:
+        """Return when the next step may begin; else wait until the run is stopped."""
+        if self._stop._asked is None:
+            return
+        self._rests = True
+        self._stop._leave()
+        inbox: SimpleQueue[Any] = SimpleQueue()
+        scope.wait(inbox)
+
+    def __enter__(self) -> StepLoop:
+        self._stop._enter()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self._rests:
+            self._stop._leave()
+
+
+@final
+class ModelCallScope:
+    """The scope of a model call, known to the stop while the call lasts."""
+
+    __slots__ = ("_scope", "_stop")
+
+    def __init__(self, stop: SoftStop, scope: CancelScope) -> None:
+        self._stop = stop
+        self._scope = scope
+
+    def __enter__(self) -> CancelScope:
+        self._stop._add(self._scope)
+        return self._scope
+
+    def __exit__(self, *_: object) -> None:
+        self._stop._remove(self._scope)
+        self._scope.detach()
 
 
 def _nothing(_: str) -> None: ...

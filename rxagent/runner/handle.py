@@ -36,6 +36,8 @@ class RunHandle:
     waits at most the grace period; on an event loop's thread use `async with`.
     """
 
+    __slots__ = ("_grace", "_id", "_is_read", "_items", "_run")
+
     def __init__(self, spec: RunSpec) -> None:
         self._items = _Waiting()
         door = Door(aio.running_loop() or aio.home_loop.get())
@@ -180,12 +182,12 @@ class RunHandle:
 class _Waiting:
     """The events that wait for the reader, and the end."""
 
+    __slots__ = ("_ended", "_items", "_lock", "_number", "_on_item", "_partials", "_wake")
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._items: OrderedDict[int, tuple[str, Any]] = OrderedDict()  # by their number: each is found at once
-        self._partials: list[
-            int
-        ] = []  # the numbers of the partial ones; few, and often none: then no deque's 760 bytes
+        self._partials: list[int] = []  # the numbers of the partial ones; few, and often none: no deque's 760 bytes
         self._number = 0
         self._ended = False
         self._wake: SimpleQueue[bool] = SimpleQueue()

@@ -33,6 +33,7 @@ __all__ = ["Runner", "Signal"]
 Signal: TypeAlias = AbortSignal | Readable
 """What may ask a run to stop."""
 
+_AS_USUAL: Final = RunConfig()
 _CLOSED: Final = "this runner is closed, and its plugins with it; make another one"
 
 
@@ -192,7 +193,7 @@ class Runner:
         if abort_signal is not None and not callable(getattr(abort_signal, "is_set", None)):
             raise TypeError(f"an abort signal is an AbortSignal, or an Event, not a {type(abort_signal).__name__}")
         key = SessionKey(self.app_name, user_id, session_id)
-        config = run_config or RunConfig()
+        config = run_config or _AS_USUAL
         return RunSpec(self, key, message, config, dict(state_delta or {}), abort_signal, invocation_id)
 
     def pending(self, user_id: str, session_id: str) -> list[Question]:

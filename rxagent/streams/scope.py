@@ -41,7 +41,7 @@ class CancelScope:
 
     def __init__(self) -> None:
         self._reasons: list[str] = []  # list.append decides which of two simultaneous reasons is the first
-        self._callbacks: dict[object, Callable[[], object]] = {}
+        self._callbacks: dict[_Waiting, None] = {}
         self._leave_parent: Callable[[], None] = _nothing
         self._parent: CancelScope | None = None  # asked, too: its callbacks reach the children one after the other
 
@@ -74,32 +74,28 @@ class CancelScope:
             self._reasons.append(self.reason or reason)
         while True:
             try:
-                _, callback = self._callbacks.popitem()
+                waiting, _ = self._callbacks.popitem()
             except KeyError:
                 return
             try:
-                _run(callback)
+                _run(waiting.callback)
             except BaseException:  # a KeyboardInterrupt that came just here must not cost the others their stop
                 self.cancel(reason)
                 raise
 
     def on_cancel(self, callback: Callable[[], object]) -> Callable[[], None]:
         """Run `callback` once on cancel, at once when that was earlier. Returns what takes it back."""
-        key = object()
-        self._callbacks[key] = callback
-        if self.is_cancelled and self._callbacks.pop(key, None) is not None:
+        waiting = _Waiting(callback, self._callbacks)
+        self._callbacks[waiting] = None
+        if self.is_cancelled and self._callbacks.pop(waiting, self) is None:
             _run(callback)
-
-        def take_back() -> None:
-            self._callbacks.pop(key, None)
-
-        return take_back
+        return waiting
 
     def child(self) -> CancelScope:
         """A scope that is cancelled with this one; `detach()` it when its work has ended."""
         scope = CancelScope()
         scope._parent = self
-        scope._leave_parent = self.on_cancel(lambda: scope.cancel(self.reason or "disposed"))
+        scope._leave_parent = self.on_cancel(scope.cancel)  # it asks the parent for the reason
         return scope
 
     def detach(self) -> None:
@@ -145,6 +141,20 @@ class CancelScope:
 
     def __repr__(self) -> str:
         return f"<CancelScope {f'cancelled: {self.reason}' if self.is_cancelled else 'open'}>"
+
+
+@final
+class _Waiting:
+    """A callback that waits for the cancel; to call this takes it back. One object, as a run has many."""
+
+    __slots__ = ("_among", "callback")
+
+    def __init__(self, callback: Callable[[], object], among: dict[_Waiting, None]) -> None:
+        self.callback = callback
+        self._among = among
+
+    def __call__(self) -> None:
+        self._among.pop(self, None)
 
 
 def _nothing() -> None: ...

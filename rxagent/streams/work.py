@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, final
+from typing import Generic, TypeVar, final
 
 from reactivex import Observable, abc
 from reactivex.disposable import Disposable
@@ -54,25 +54,46 @@ class Work(Observable[T]):
         `subscribe` without its two nets, a trampoline and a detaching observer, which cost a run 10 us and each item
         a call: nothing is emitted in here, nor behind the end or the dispose.
         """
-        scope = self.mailbox.scope.child()
-
-        def emit(item: T) -> None:
-            scope.check()
-            on_next(item)
-            scope.check()
-
-        def job() -> None:
-            try:
-                scope.check()
-                self._body(emit, scope)
-                scope.check()
-            except (Stopped, Exception) as error:
-                if not scope.is_cancelled:
-                    on_error(error)  # type: ignore[arg-type]  # a stray Stopped is an error, else the run hangs
-            else:
-                on_completed()
-            finally:
-                scope.detach()
-
+        job = _Job(self.mailbox.scope.child(), self._body, on_next, on_error, on_completed)
         self.mailbox.post(job)
-        return scope.cancel
+        return job.scope.cancel
+
+
+@final
+class _Job(Generic[T]):
+    """The body at work for one subscriber."""
+
+    __slots__ = ("_body", "_on_completed", "_on_error", "_on_next", "scope")
+
+    def __init__(
+        self,
+        scope: CancelScope,
+        body: Callable[[Emit[T], CancelScope], object],
+        on_next: Callable[[T], object],
+        on_error: Callable[[Exception], object],
+        on_completed: Callable[[], object],
+    ) -> None:
+        self.scope = scope
+        self._body = body
+        self._on_next = on_next
+        self._on_error = on_error
+        self._on_completed = on_completed
+
+    def __call__(self) -> None:
+        scope = self.scope
+        try:
+            scope.check()
+            self._body(self._emit, scope)
+            scope.check()
+        except (Stopped, Exception) as error:
+            if not scope.is_cancelled:
+                self._on_error(error)  # type: ignore[arg-type]  # a stray Stopped is an error, else the run hangs
+        else:
+            self._on_completed()
+        finally:
+            scope.detach()
+
+    def _emit(self, item: T) -> None:
+        self.scope.check()
+        self._on_next(item)
+        self.scope.check()

@@ -26,13 +26,13 @@ def test_the_last_loop_that_rests_stops_the_run() -> None:
         scope.cancel("stopped")
 
     stop = SoftStop(stopped)
-    with stop.loop() as step:
+    with stop.loop() as loop:
         with stop.loop() as other:
-            other(scope)
+            other.may_step(scope)
             stop.ask("enough", "turn")
         assert told == []
         with pytest.raises(Stopped):
-            step(scope)
+            loop.may_step(scope)
     assert told == ["enough"]
 
 
@@ -42,10 +42,10 @@ def test_a_loop_that_has_rested_is_counted_once() -> None:
     gone.cancel("left alone")
     stop = SoftStop(told.append)
     with stop.loop():
-        with stop.loop() as step:
+        with stop.loop() as loop:
             stop.ask("enough", "turn")
             with pytest.raises(Stopped):
-                step(gone)
+                loop.may_step(gone)
         assert told == []
     assert told == ["enough"]
 
