@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,9 +13,9 @@ from rxagent.models import BaseLlm
 from rxagent.sessions import BaseSessionService, InMemorySessionService
 from rxagent.testing.scripted_model import ScriptedModel
 from rxagent.tools import FunctionTool, LongRunningFunctionTool, ToolLike
-from tests.runner.driving import APP, USER, log
+from tests.runner.driving import APP, USER, Consumer, log
 
-__all__ = ["ASK", "Refunds", "answer", "app_runner", "llm", "marks", "run", "stored"]
+__all__ = ["ASK", "Refunds", "answer", "app_runner", "left_at", "llm", "marks", "run", "stored"]
 
 
 def ask(question: str) -> None:
@@ -62,6 +63,21 @@ def app_runner(
 def run(runner: Runner, message: Any = None, **options: Any) -> list[Event]:
     """The events of one run of session s."""
     return list(runner.run(USER, "s", message, **options))
+
+
+def left_at(runner: Any, mark: str, message: Any = "Go", **options: Any) -> None:
+    """Run, and leave at the event with this mark."""
+
+    def on_next(event: Event) -> None:
+        if marks([event]) == [mark]:
+            consumer.dispose()
+            left.set()
+
+    left = threading.Event()
+    consumer = Consumer(on_next)
+    consumer.of(runner.run_async(USER, "s", message, **options))
+    assert left.wait(5)
+    runner.close()
 
 
 def answer(id: str, response: Mapping[str, Any], name: str | None = "ask") -> Content:

@@ -152,13 +152,14 @@ def test_an_end_within_the_grace(how: str) -> None:
             raise ValueError("broken")
         return "done after all"
 
-    found = statuses(stopped(runner_of(ScriptedModel([call("tool")]), tools=[tool]), entered))["tool"]
+    events = stopped(runner_of(ScriptedModel([call("tool")]), tools=[tool]), entered)
     expected: dict[str, Any] = {
         "returned": {"result": "done after all"},
         "raised": {"status": "error", "message": "An internal error occurred."},
         "left by the stop": "stopped",
     }
-    assert found == expected[how]
+    assert statuses(events)["tool"] == expected[how]
+    assert is_seal(events[-1]) == (how == "left by the stop")
 
 
 @pytest.mark.promise("A4")

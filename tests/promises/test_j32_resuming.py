@@ -18,7 +18,7 @@ from rxagent.streams import Single
 from rxagent.testing.scripted_model import ScriptedModel, call
 from tests.runner.driving import USER, Consumer, log, watch
 
-from .pausing import ASK, Refunds, answer, app_runner, llm, marks, run, stored
+from .pausing import ASK, Refunds, answer, app_runner, left_at, llm, marks, run, stored
 
 
 class Counted:
@@ -36,21 +36,6 @@ class Counted:
         """Work that does not end at its first call."""
         self.calls.append(("stuck", tool_context.function_call_id))
         return Single.create(lambda emitter: None) if len(self.calls) < 3 else Single.just("unstuck")
-
-
-def left_at(runner: Any, mark: str, message: Any = "Go", **options: Any) -> None:
-    """Run, and leave at the event with this mark."""
-
-    def on_next(event: Event) -> None:
-        if marks([event]) == [mark]:
-            consumer.dispose()
-            left.set()
-
-    left = threading.Event()
-    consumer = Consumer(on_next)
-    consumer.of(runner.run_async(USER, "s", message, **options))
-    assert left.wait(5)
-    runner.close()
 
 
 @pytest.mark.promise("J32")

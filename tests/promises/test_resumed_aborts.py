@@ -9,14 +9,16 @@ import pytest
 
 from rxagent import RunConfig
 from rxagent.agents import LoopAgent, ParallelAgent, SequentialAgent
+from rxagent.events import Content
 from rxagent.flow.sealing import ABORTED
 from rxagent.sessions import InMemorySessionService
 from rxagent.streams import Single
+from rxagent.streams.workers import workers
 from rxagent.testing.scripted_model import ScriptedModel, call, pause
 from rxagent.tools import FunctionTool
 from tests.runner.driving import USER, log
 
-from .pausing import Refunds, app_runner, llm, marks, run
+from .pausing import ASK, Refunds, app_runner, llm, marks, run
 
 SSE = RunConfig(streaming_mode="sse")
 
@@ -119,3 +121,29 @@ def test_an_abort_at_a_question() -> None:
     [question] = runner.pending(USER, "s")
     assert marks(run(runner, question.approve())) == ["a: response(refund)", "a: Done.", "a end"]
     assert len(refunds.done) == 1
+
+
+@pytest.mark.promise("A4")
+def test_an_approved_call_beside_a_later_one() -> None:
+    """Seals stand in the order of the calls: that of an approved one before that of a call which its run has made."""
+    both = threading.Barrier(3)
+
+    def risky() -> Single[str]:
+        """Work that does not end."""
+        return Single.create(lambda emitter: workers.spawn(lambda: both.wait(5)))
+
+    def work() -> Single[str]:
+        """Work that does not end, either."""
+        return risky()
+
+    one = llm("one", [call("risky")], tools=[FunctionTool(risky, require_confirmation=True)])
+    two = llm("two", [call("ask", question="?")], [call("work")], tools=[ASK, work])
+    runner = app_runner(ParallelAgent(name="both", sub_agents=[one, two]))
+    run(runner, "Go")
+    approval, owed = sorted(runner.pending(USER, "s"), key=lambda question: question.author or "")
+    parts = (*(approval.approve().parts or ()), *(owed.answer({}).parts or ()))
+    handle = runner.start(USER, "s", Content(role="user", parts=parts))
+    both.wait(5)
+    handle.abort()
+    assert handle.wait(10) is not None
+    assert marks(log(runner))[-2:] == ["one: response(risky)", "two: response(work)"]
