@@ -26,9 +26,9 @@ class ResumePoint(NamedTuple):
 
     @property
     def has_answered(self) -> bool:
-        """True when it had said its last, and only its end was missing."""
+        """True when it had said its last, and only its end was missing. A user's answer is a response: never final."""
         last = self.last
-        return last is not None and last.author != "user" and last.final_response() and not last.long_running_tool_ids
+        return last is not None and last.final_response() and not last.long_running_tool_ids
 
 
 def reruns(context: InvocationContext, *, resumed: bool) -> list[Rerun]:
