@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from rxagent.events import Part
@@ -10,7 +12,7 @@ from rxagent.sessions import Session
 from rxagent.testing.scripted_model import call
 from rxagent.tools import LongRunningFunctionTool, ToolLike
 from tests.promises.pausing import answer, app_runner, llm, run
-from tests.runner.driving import log, said
+from tests.runner.driving import SSE, USER, Consumer, log, said
 
 
 def file(tool_context: ToolContext) -> None:
@@ -86,3 +88,20 @@ def test_progress(mode: ToolExecutionMode) -> None:
     assert not any(event.partial for event in run(runner, "Go", run_config=config))
     assert taken == [True, True, False, False]
     assert not [event for event in log(runner) if event.custom_metadata]
+
+
+def test_progress_of_a_coroutine() -> None:
+    """What is reported on another thread than the run's is shown on the run's."""
+
+    async def work(tool_context: ToolContext) -> str:
+        """Work."""
+        threads.append(threading.get_ident())
+        assert tool_context.report_progress("half")
+        return "done"
+
+    threads: list[int] = []
+    runner = app_runner(llm("a", [call("work")], "Done.", tools=[work]))
+    consumer = Consumer().of(runner.run_async(USER, "s", "Go", SSE)).wait()
+    assert [bool(event.custom_metadata) for event in consumer.events if event.partial][:1] == [True]
+    assert len(consumer.threads) == 1
+    assert consumer.threads.isdisjoint(threads)
