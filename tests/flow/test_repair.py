@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,8 +13,9 @@ from hypothesis import strategies as st
 
 from rxagent.agents import BaseAgent, LlmAgent
 from rxagent.events import Content, Event, Part
+from rxagent.events.pairing import Pairing
 from rxagent.flow.contents import History, build_contents
-from rxagent.flow.repair import REQUEST_REPAIRED
+from rxagent.flow.repair import REQUEST_REPAIRED, repair_event
 from rxagent.runner import Runner
 from rxagent.sessions import InMemorySessionService
 from rxagent.testing.invariants import request_faults
@@ -187,6 +189,19 @@ def test_a_repair_is_told_once() -> None:
     assert events[-1].text == "Back."
     assert sum(sealed) == 1
     assert [event.id for event in log(runner) if event.custom_metadata] == [warnings[0].id]
+
+
+def test_what_is_told_of_a_repair() -> None:
+    """The event is one of the agent that asks, on its branch, in its run; it names the calls in words, and by id."""
+    [lost, other] = Pairing([calls("b", called("c1", "t"), called("c2", "u"))]).calls
+    context: Any = SimpleNamespace(invocation_id="e-2", agent=SimpleNamespace(name="a"), branch="both.a")
+    event = repair_event(context, [lost, other])
+    assert (event.invocation_id, event.author, event.branch, event.content) == ("e-2", "a", "both.a", None)
+    assert event.custom_metadata == {
+        "warning": "REQUEST_REPAIRED",
+        "message": "The log has no response for t (c1), u (c2); the model was told that it is not known what they did.",
+        "calls": [{"id": "c1", "name": "t"}, {"id": "c2", "name": "u"}],
+    }
 
 
 def test_nothing_to_tell_of_a_sound_log() -> None:
