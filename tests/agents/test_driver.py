@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import pytest
 import reactivex as rx
 
-from rxagent.agents import BaseAgent, LlmAgent
+from rxagent.agents import BaseAgent, LlmAgent, SequentialAgent
 from rxagent.errors import RunError
 from rxagent.events import Content, Event
 from rxagent.runner import Runner
 from rxagent.testing import ScriptedModel, call
+from tests.promises.pausing import ASK, app_runner, llm, marks, run
 
 from .speakers import Doing
 
@@ -62,3 +63,18 @@ def test_an_unknown_name_names_the_known_ones() -> None:
     root = handing("root", "nobody", sub_agents=[LlmAgent(name="kid", model=ScriptedModel("x"))])
     with Runner(root) as runner, pytest.raises(RunError, match=r"nobody.*root, kid"):
         list(runner.run("me", "s", "go"))
+
+
+@pytest.mark.promise("J27")
+@pytest.mark.parametrize("pauses", [False, True])
+def test_the_ends_after_a_workflow_has_taken_over(pauses: bool) -> None:
+    """In a resumable app an agent that handed over to a workflow has finished when that has, and waits with it."""
+    first = [call("ask", question="?")] if pauses else ["X."]
+    flow = SequentialAgent(name="flow", sub_agents=[llm("x", first, ["X."], tools=[ASK])])
+    boss = llm("boss", [call("transfer_to_agent", agent_name="flow")], sub_agents=[flow])
+    runner = app_runner(boss)
+    handed = ["boss: call(transfer_to_agent)", "boss: response(transfer_to_agent)", "flow -> x"]
+    rest = ["x: X.", "x end", "flow end", "boss end"]
+    assert marks(run(runner, "Go")) == [*handed, *(["x: call(ask)"] if pauses else rest)]
+    for question in runner.pending("me", "s"):
+        assert marks(run(runner, question.answer({}))) == rest
