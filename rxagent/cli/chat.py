@@ -46,7 +46,7 @@ def add_to(commands: Commands) -> None:
 def _chat(arguments: argparse.Namespace) -> int:
     from .conversation import Conversation
     from .open_runner import open_runner
-    from .screen import open_screen
+    from .open_screen import open_screen
 
     with open_runner(arguments) as runner:
         talk = Conversation(runner, arguments.user, arguments.session, open_screen(), timeout=arguments.timeout)

@@ -25,8 +25,9 @@ from rxagent.sessions import SqliteSessionService
 from .answer import AnswerWriter
 from .assistant import assistant
 from .exits import DONE, FAILED, INTERRUPTED, pipe_closed
+from .open_screen import open_screen
 from .options import APP_NAME, USER_ID
-from .screen import Screen, open_screen
+from .screen import Screen
 
 __all__ = ["main"]
 

@@ -74,7 +74,7 @@ def _examine(arguments: argparse.Namespace) -> int:
 
 
 def _show(probes: Probes, shown: str, asker: Any) -> None:
-    from .screen import open_screen
+    from .open_screen import open_screen
 
     screen = open_screen()
     rows = []

@@ -71,7 +71,7 @@ def _size(text: str) -> int:
 def _list(arguments: argparse.Namespace) -> int:
     from rxagent.testing.quirks_corpus import quirks
 
-    from .screen import open_screen
+    from .open_screen import open_screen
 
     screen = open_screen()
     found = [one for one in quirks() if one.name.startswith(arguments.begin)]
@@ -88,7 +88,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     from rxagent.testing.quirks_corpus import quirks
     from rxagent.testing.quirks_server import QuirkServer, pieces_of
 
-    from .screen import open_screen
+    from .open_screen import open_screen
 
     try:
         server = QuirkServer(port=arguments.port, cut=pieces_of(arguments.pieces))

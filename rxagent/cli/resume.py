@@ -58,7 +58,7 @@ def _resume(arguments: argparse.Namespace) -> int:
     from rxagent.errors import UsageError
 
     from .open_runner import open_runner
-    from .screen import open_screen
+    from .open_screen import open_screen
 
     if arguments.db is None:
         raise UsageError("name the file that holds the session: --db FILE")

@@ -54,7 +54,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from .ask import ask
     from .in_words import question_in_words, stop_in_words
     from .open_runner import open_runner
-    from .screen import open_screen
+    from .open_screen import open_screen
 
     screen = open_screen()
     writer = AnswerWriter(screen)

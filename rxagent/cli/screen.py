@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-__all__ = ["PlainScreen", "Screen", "open_screen"]
-
-
-def open_screen() -> Screen:
-    """With colours when stdout is a terminal and rich is installed, else plain."""
-    if sys.stdout.isatty() and importlib.util.find_spec("rich") is not None:
-        from .screen_rich import RichScreen
-
-        return RichScreen()
-    return PlainScreen()
+__all__ = ["PlainScreen", "Screen"]
 
 
 class Screen:

@@ -91,7 +91,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     from rxagent.serve.page_routes import PAGE_PATHS, page_routes
 
     from .open_runner import open_runner
-    from .screen import open_screen
+    from .open_screen import open_screen
 
     screen = open_screen()
     is_local = arguments.host in LOOPBACK

@@ -59,7 +59,7 @@ def _add_options(parser: argparse.ArgumentParser, *, app: str, db: str | None) -
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from .screen import open_screen
+    from .open_screen import open_screen
 
     screen = open_screen()
     service = _opened(arguments)
@@ -77,7 +77,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _show(arguments: argparse.Namespace) -> int:
     from .in_words import event_in_words
-    from .screen import open_screen
+    from .open_screen import open_screen
 
     session = _loaded(arguments)
     if arguments.json:
@@ -94,7 +94,7 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _delete(arguments: argparse.Namespace) -> int:
-    from .screen import open_screen
+    from .open_screen import open_screen
 
     session = _loaded(arguments)
     service = _opened(arguments)

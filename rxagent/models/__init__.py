@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from .chat_completions import ChatCompletions
     from .limits import Timeouts
     from .local import LocalModel
-    from .profiles import Profile, profile_named
+    from .profile import Profile
+    from .profiles import profile_named
     from .registry import LlmRegistry
     from .wire_limits import WireLimits
 
@@ -38,7 +39,7 @@ _LATER: Final = {
     "ChatCompletions": ".chat_completions",
     "LlmRegistry": ".registry",
     "LocalModel": ".local",
-    "Profile": ".profiles",
+    "Profile": ".profile",
     "Timeouts": ".limits",
     "WireLimits": ".wire_limits",
     "profile_named": ".profiles",

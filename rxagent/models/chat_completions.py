@@ -24,7 +24,8 @@ from .chat_address import Address
 from .chat_refusal import refusal, refuses_usage
 from .chat_retry import Retries, http_error
 from .limits import Limits, Timeouts
-from .profiles import Profile, profile_for, profile_named
+from .profile import Profile
+from .profiles import profile_for, profile_named
 from .request import LlmRequest
 from .response import LlmResponse
 from .transport import Reply, Transport

@@ -12,7 +12,8 @@ from pydantic_core import from_json
 from rxagent.errors import ModelAnswerError, ModelHttpError
 
 from .chat_exchange import Asker, Exchange
-from .profiles import Profile, profile_for, profile_named
+from .profile import Profile
+from .profiles import profile_for, profile_named
 
 __all__ = ["Finding", "Probes", "Verdict"]
 

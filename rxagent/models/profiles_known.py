@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, final
-from urllib.parse import urlsplit
 
-from .profiles import DEFAULT, Profile
+from .profile import DEFAULT, Profile
 
-__all__ = ["MODELS", "SERVERS", "Family", "Server", "for_model", "known_profile"]
+__all__ = ["MODELS", "SERVERS", "Family", "Server", "for_model"]
 
 Row: TypeAlias = tuple[str, Any, str]  # a field of Profile, its value, and where that is documented or was seen
 
@@ -179,19 +178,6 @@ MODELS: Final = (
     ),
 )
 """Families of models that want the same of every server that serves them, or of some."""
-
-
-def known_profile(base_url: str, model: str) -> Profile:
-    """The profile for an address and a model. The host tells the server, else a port that only one kind uses."""
-    try:
-        parts = urlsplit(base_url)
-        host, port = (parts.hostname or "").lower(), parts.port
-    except ValueError:  # no address at all, which others say better
-        host, port = "", None
-    by_host = next((server for server in SERVERS if server.hosts.fullmatch(host)), None)
-    by_port = next((server for server in SERVERS if server.port is not None and server.port == port), None)
-    server = by_host or by_port
-    return for_model(DEFAULT if server is None else server.profile, model)
 
 
 def for_model(profile: Profile, model: str) -> Profile:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, final
 
 from rxagent.events import Content, FunctionCall, FunctionResponse, Part
 
-from .profiles import Profile
+from .profile import Profile
 from .wire_extra import replayed_extra
 from .wire_ids import CallIds
 from .wire_json import json_bytes

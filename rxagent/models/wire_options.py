@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from rxagent.errors import ModelRequestError
 
-from .profiles import Profile
+from .profile import Profile
 from .request import GenerateContentConfig
 from .wire_json import json_bytes
 

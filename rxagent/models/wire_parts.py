@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 from rxagent.errors import ModelRequestError
 from rxagent.events import Blob, FileData, Part
 
-from .profiles import InputKind, Profile
+from .profile import InputKind, Profile
 
 __all__ = ["input_kinds", "piece_of", "spoken"]
 

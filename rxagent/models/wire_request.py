@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
-from .profiles import Profile, profile_for
+from .profile import Profile
+from .profiles import profile_for
 from .request import LlmRequest
 from .wire_json import json_bytes
 from .wire_messages import messages_of

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from inspect import isawaitable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from rxagent.events import Event
 
 from .session import Session
 
-if TYPE_CHECKING:
-    from .base import BaseSessionService
-
 __all__ = ["append_each", "followed"]
 
 
+class Storing(Protocol):
+    """The side of a service that this sees."""
+
+    def append_event(self, session: Session, event: Event) -> Event | Awaitable[Event]: ...
+
+
 def append_each(
-    service: BaseSessionService, session: Session, events: Sequence[Event], *, undo: Callable[[], None]
+    service: Storing, session: Session, events: Sequence[Event], *, undo: Callable[[], None]
 ) -> list[Event] | Awaitable[list[Event]]:
     """The events as stored by `service.append_event(session, event)`; awaitable when the service's answers are.
 
@@ -51,7 +54,7 @@ def followed(session: Session, event: Event) -> Event:
 
 
 async def _awaited(
-    service: BaseSessionService,
+    service: Storing,
     session: Session,
     first: tuple[Event, Awaitable[Event]],
     rest: Iterable[Event],

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from rxagent.cli.screen import PlainScreen, Screen, open_screen
+from rxagent.cli.open_screen import open_screen
+from rxagent.cli.screen import PlainScreen, Screen
 
 needs_rich = pytest.mark.skipif(importlib.util.find_spec("rich") is None, reason="needs the extra `cli`")
 

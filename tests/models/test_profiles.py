@@ -8,7 +8,8 @@ import pytest
 
 from rxagent.errors import ConfigError
 from rxagent.models import ChatCompletions, Profile
-from rxagent.models.profiles import DEFAULT, profile_for, profile_named
+from rxagent.models.profile import DEFAULT
+from rxagent.models.profiles import profile_for, profile_named
 from rxagent.models.profiles_known import MODELS, SERVERS
 
 

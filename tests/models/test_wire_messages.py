@@ -11,7 +11,8 @@ import pytest
 from rxagent.errors import ModelRequestError
 from rxagent.events import Blob, Content, Event, FileData, FunctionCall, FunctionResponse, Part
 from rxagent.models import Profile
-from rxagent.models.profiles import DEFAULT, profile_for
+from rxagent.models.profile import DEFAULT
+from rxagent.models.profiles import profile_for
 from rxagent.models.wire_messages import messages_of
 
 from .wire_words import calls, chunk, fragment, run

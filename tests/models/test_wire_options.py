@@ -9,7 +9,8 @@ import pytest
 from rxagent.errors import ModelRequestError
 from rxagent.events import Content
 from rxagent.models import FunctionDeclaration, GenerateContentConfig, LlmRequest, Profile
-from rxagent.models.profiles import DEFAULT, profile_for
+from rxagent.models.profile import DEFAULT
+from rxagent.models.profiles import profile_for
 from rxagent.models.wire_request import request_body
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}

@@ -15,7 +15,7 @@ import pytest
 from rxagent.errors import ModelHttpError
 from rxagent.events import Content, FunctionResponse, Part
 from rxagent.models import ChatCompletions, GenerateContentConfig, LlmRequest
-from rxagent.models.profiles import Profile
+from rxagent.models.profile import Profile
 from rxagent.models.request import FunctionDeclaration
 from rxagent.testing.quirks_corpus import quirk, quirks
 from rxagent.testing.quirks_file import Refusal
