@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import reactivex as rx
@@ -11,8 +12,10 @@ from rxagent.agents import BaseAgent, LlmAgent, SequentialAgent
 from rxagent.errors import RunError
 from rxagent.events import Content, Event
 from rxagent.runner import Runner
+from rxagent.sessions import InMemorySessionService
 from rxagent.testing import ScriptedModel, call
-from tests.promises.pausing import ASK, app_runner, llm, marks, run
+from tests.promises.pausing import ASK, app_runner, left_at, llm, marks, run
+from tests.runner.driving import log
 
 from .speakers import Doing
 
@@ -78,3 +81,18 @@ def test_the_ends_after_a_workflow_has_taken_over(pauses: bool) -> None:
     assert marks(run(runner, "Go")) == [*handed, *(["x: call(ask)"] if pauses else rest)]
     for question in runner.pending("me", "s"):
         assert marks(run(runner, question.answer({}))) == rest
+
+
+@pytest.mark.promise("J32")
+def test_left_behind_the_end_of_a_workflow_that_has_taken_over() -> None:
+    """The last word of a workflow's member is that of the agent that handed over: resumed, it writes only its end."""
+    service = InMemorySessionService()
+
+    def boss(*turns: Any) -> LlmAgent:
+        flow = SequentialAgent(name="flow", sub_agents=[llm("x", *turns[1:])])
+        return llm("boss", *turns[:1], sub_agents=[flow])
+
+    handing_over = [call("transfer_to_agent", agent_name="flow")]
+    left_at(app_runner(boss(handing_over, ["X."]), service), "flow end")
+    runner = app_runner(boss(), service)
+    assert marks(run(runner, invocation_id=log(runner)[0].invocation_id)) == ["boss end"]
