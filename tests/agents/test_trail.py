@@ -42,6 +42,7 @@ def test_a_chain() -> None:
         ["root", "kid", "flow"],
         ["root", "kid", "member"],
     )
+    assert trail(hands_over("root", "flow"), said("member")) == (["root", "flow"], ["root", "member"])
 
 
 def test_ends() -> None:
@@ -49,6 +50,7 @@ def test_ends() -> None:
     chain = (hands_over("root", "kid"), said("kid"), end("kid"))
     assert trail(*chain) == (["root"], ["kid"])
     assert trail(*chain, end("root"), said("root")) == (["root"], ["root"])
+    assert trail(hands_over("root", "kid"), end("kid")) == (["root"], ["root"])  # it had nothing to say
 
 
 def test_back_and_forth() -> None:
