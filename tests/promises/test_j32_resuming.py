@@ -247,6 +247,19 @@ def test_a_resume_seals_what_others_left() -> None:
 
 
 @pytest.mark.promise("A13", "resume")
+def test_a_resume_that_says_nothing_seals_what_others_left() -> None:
+    """A resume of a paused invocation by its id stores no message, and yet the seal of another one's call."""
+    service = InMemorySessionService()
+    left_at(app_runner(llm("a", [call("ask", question="?")], tools=[ASK]), service), "a: call(ask)")
+    left_at(app_runner(llm("a", [call("work")], tools=[Counted().work]), service), "a: call(work)", "Two")
+    runner = app_runner(llm("a", tools=[ASK]), service)
+    before = log(runner)
+    assert run(runner, invocation_id=before[0].invocation_id) == []
+    [seal] = log(runner)[len(before) :]
+    assert (is_seal(seal), seal.invocation_id) == (True, before[-1].invocation_id)
+
+
+@pytest.mark.promise("A13", "resume")
 @pytest.mark.parametrize("way", ["resume", "message"])
 def test_an_approved_call_that_was_cut(way: str) -> None:
     """Left while the approved tool runs: a resume runs it again under its id, a plain message seals it instead."""
