@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from rxagent.testing.scripted_model import ScriptedModel, call
 from tests.runner.driving import USER, Ends, log, watch
 
 from .delivering import KEY, deliver, started
-from .pausing import ASK, app_runner, llm, marks, run
+from .pausing import ASK, Refunds, app_runner, llm, marks, run
 
 
 @pytest.mark.promise("J28")
@@ -60,3 +61,36 @@ def test_an_answer_that_comes_second_between_reading_and_storing() -> None:
     assert (log(runner), len(model.calls)) == (before, 1)
     assert [outcome.kind for outcome in ends.outcomes] == ["paused", "paused"]
     assert len(ends.after_run) == 1  # that of the first run
+
+
+@pytest.mark.promise("J30")
+@pytest.mark.parametrize(
+    ("response", "resumable", "claims"),
+    [
+        ({"confirmed": True}, True, 1),
+        ({"confirmed": False}, True, 1),
+        ({"n": 1}, True, 1),
+        ({"confirmed": True}, False, 1),
+        ({"words": "perhaps"}, False, 0),
+        ({"n": 1}, False, 0),
+    ],
+)
+def test_what_an_answer_claims(response: dict[str, Any], resumable: bool, claims: int) -> None:
+    """The store is told to take each answer of a resumable app once, elsewhere each decision and nothing else."""
+    calls = [call("ask", question="?")] if "n" in response else [call("refund", order=1)]
+    model = ScriptedModel(calls, ["Done."], repeat_last=True)
+    runner = app_runner(llm("a", model, tools=[ASK, Refunds().tool()]), resumable=resumable)
+    run(runner, "Go")
+    [question] = runner.pending(USER, "s")
+    claimed: list[int] = []
+    service: Any = runner.session_service
+    plain = service.append_events
+
+    def append(session: Any, events: Any, **options: Any) -> Any:
+        claimed.append(len(options.get("claims", ())))
+        return plain(session, events, **options)
+
+    service.append_events = append
+    run(runner, question.answer(response))
+    assert claimed[0] == claims
+    assert not any(claimed[1:])
