@@ -17,6 +17,7 @@ from rxagent.testing.chat_server import ChatServer
 from rxagent.testing.invariants import log_faults
 from rxagent.testing.scripted_model import ScriptedModel, call, pause
 from tests.runner.driving import SSE, USER, Consumer, Ends, Gate, log, runner_of, said, watch, within
+from tests.streams.acting import dropped_errors
 
 from .stopping import STORY, aborted, next_turn, stage, statuses
 
@@ -131,12 +132,14 @@ def test_in_the_queue(door: str) -> None:
     config = RunConfig(timeout=0.05) if door == "deadline" else None
     second = runner.start(USER, "s", "Second", config, abort_signal=signal)
     assert second.state == ("waiting" if door != "deadline" else second.state)
-    if door == "handle":
-        second.abort()
-    elif door == "signal":
-        signal.set()
-    outcome = second.wait(5)
+    with dropped_errors() as dropped:
+        if door == "handle":
+            second.abort()
+        elif door == "signal":
+            signal.set()
+        outcome = second.wait(5)
     assert outcome is not None
+    assert dropped.empty()  # it has no end of its own to store
     assert (outcome.kind, list(second), outcome.events_saved) == ("aborted", [], 0)
     gate.opened.set()
     first.wait()

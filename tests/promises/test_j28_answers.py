@@ -20,7 +20,7 @@ from rxagent.errors import (
 from rxagent.events import Content, Event, Part
 from rxagent.sessions import InMemorySessionService, SqliteSessionService
 from rxagent.testing.scripted_model import ScriptedModel, call, pause
-from tests.runner.driving import USER, Consumer, Ends, log, watch
+from tests.runner.driving import USER, Consumer, Ends, log, put, watch
 
 from .pausing import ASK, Refunds, answer, app_runner, llm, marks, run, stored
 
@@ -184,10 +184,22 @@ def test_an_answer_that_decides_nothing() -> None:
 @pytest.mark.promise("J34")
 def test_nothing_to_resume() -> None:
     """An unknown id without message, and neither of the two, are errors; a text with an unknown id runs under it."""
-    runner = app_runner(llm("a", ["Hello."]))
+    runner = app_runner(llm("a", ["Hello."], ["Under it."]))
     run(runner, "Go")
     assert "e-1" in refused(runner, None, UnknownInvocationError, invocation_id="e-1")
+    assert "e-1" in refused(runner, Content(role="user"), UnknownInvocationError, invocation_id="e-1")
     refused(runner, None, UsageError)
+    assert [event.invocation_id for event in run(runner, "Go", invocation_id="e-1")] == ["e-1", "e-1"]
+
+
+@pytest.mark.promise("J34")
+def test_an_invocation_without_a_message() -> None:
+    """One that no user has begun, as far as the log knows, is resumed with a message, and not without."""
+    runner = app_runner(llm("a", ["never"]))
+    put(runner, Event(invocation_id="e-1", author="a", content=Content.model("Said.")))
+    assert "No user message" in refused(runner, None, UnknownInvocationError, invocation_id="e-1")
+    assert marks(run(runner, "Go", invocation_id="e-1")) == ["a end"]
+    assert stored(runner) == ["a: Said.", "user: Go", "a end"]
 
 
 @pytest.mark.promise("J31")
