@@ -17,6 +17,7 @@ from rxagent.errors import UsageError
 from rxagent.invocation import RunConfig
 from rxagent.plugins import BasePlugin
 from rxagent.runner import Runner
+from rxagent.runner.nesting import refuse_self_wait
 from rxagent.sessions import InMemorySessionService, SqliteSessionService
 from rxagent.testing.scripted_model import ScriptedModel, call, gate
 from tests.runner.driving import SSE, USER, Consumer, Gate, blocks, log, put, runner_of, said
@@ -287,6 +288,17 @@ def test_a_wait_for_the_own_run_is_refused(wait: Callable[[Any], object]) -> Non
     assert outcome is not None
     assert outcome.kind == "completed"
     assert refused == ["this code is part of the run that it waits for; subscribe instead of waiting"]
+
+
+def test_when_a_wait_asks_again() -> None:
+    """A wait for a run in line asks from time to time whether it waits for itself; when that has its turn, no more."""
+    held = Gate()
+    runner = runner_of([[held, "One."], "Two."])
+    first, second = runner.start(USER, "s", "Hi"), runner.start(USER, "s", "Again")
+    assert held.entered.wait(5)
+    assert [refuse_self_wait(run._run) for run in (first, second)] == [False, True]
+    held.opened.set()
+    assert second.wait(5) is not None
 
 
 @pytest.mark.promise("J16", "reentrant")
