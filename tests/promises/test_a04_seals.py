@@ -18,7 +18,7 @@ from rxagent.runner import Runner
 from rxagent.streams import CancelScope, Single, SingleEmitter
 from rxagent.testing.invariants import log_faults
 from rxagent.testing.scripted_model import ScriptedModel, call, pause
-from rxagent.tools import LongRunningFunctionTool
+from rxagent.tools import BaseTool, FunctionTool, LongRunningFunctionTool
 from tests.runner.driving import APP, SSE, USER, Consumer, Ends, Gate, log, put, runner_of, said
 
 from .stopping import ABORTED, aborted, next_turn, statuses
@@ -160,6 +160,50 @@ def test_an_end_within_the_grace(how: str) -> None:
     }
     assert statuses(events)["tool"] == expected[how]
     assert is_seal(events[-1]) == (how == "left by the stop")
+
+
+class Own(BaseTool):
+    """A tool that is no function, and whose job goes on elsewhere."""
+
+    def __init__(self, entered: threading.Event) -> None:
+        super().__init__("tool", "Work.")
+        self.entered = entered
+
+    def run_async(self, args: dict[str, Any], tool_context: Any) -> Single[Any]:
+        return Single.create(lambda emitter: self.entered.set())
+
+
+@pytest.mark.promise("A5")
+@pytest.mark.parametrize("kind", ["a function", "a tool of its own kind"])
+def test_a_job_elsewhere_is_unknown_at_once(kind: str) -> None:
+    """Nobody waits the grace for a job whose end cannot be seen from here: its call is sealed as unknown."""
+    entered = threading.Event()
+
+    def tool() -> Single[Any]:
+        """Work."""
+        return Single.create(lambda emitter: entered.set())
+
+    runner = runner_of([[call("tool")]], tools=[tool if kind == "a function" else Own(entered)])
+    assert statuses(stopped(runner, entered, RunConfig(cancel_grace_period=60)))["tool"] == "unknown"
+
+
+@pytest.mark.promise("A5")
+def test_stopped_in_its_hook_a_call_was_never_started() -> None:
+    """Stopped in the before-tool callback, the tool was not called, and the seal says so."""
+    entered, started = threading.Event(), list[int]()
+
+    async def before(tool: Any, args: Any, ctx: Any) -> None:
+        entered.set()
+        await asyncio.sleep(60)
+
+    agent = LlmAgent(
+        name="agent",
+        model=ScriptedModel([call("tool")]),
+        tools=[FunctionTool(lambda: started.append(1), name="tool")],
+        before_tool_callback=before,
+    )
+    events = stopped(Runner(agent, app_name=APP), entered, RunConfig(cancel_grace_period=60))
+    assert (statuses(events)["tool"], started) == ("never_started", [])
 
 
 @pytest.mark.promise("A4")
