@@ -33,30 +33,26 @@ class Progress:
     Threads: a run's branches, each with its own agents.
     """
 
-    __slots__ = ("_at_work", "_finished", "_standings")
+    __slots__ = ("_at_work", "_standings")
 
     def __init__(self, standings: Mapping[str, Standing] | None = None) -> None:
         self._standings = dict(standings or {})
         self._at_work: set[str] = set()
-        self._finished: set[str] = set()
 
     def begin(self, agent: str) -> Standing | None:
         """The agent begins; how an earlier run has left it, None when it is new."""
         standing = self._standings.pop(agent, None)
         if standing is None or not standing.has_finished:
             self._at_work.add(agent)
-            self._finished.discard(agent)
         return standing
 
     def finish(self, agent: str) -> None:
         """The agent has finished."""
         self._at_work.discard(agent)
-        self._finished.add(agent)
 
     def hold(self, agent: str) -> None:
         """The agent is not done, after all."""
         self._at_work.add(agent)
-        self._finished.discard(agent)
 
     def release(self, agents: Iterable[str]) -> None:
         """Nobody waits for these any more."""
@@ -72,9 +68,9 @@ class Progress:
         return agent in self._at_work
 
     def has_finished(self, agent: str) -> bool:
-        """True for one that has finished, in this run or before."""
+        """True for one that had finished before this run, and has not begun in it."""
         standing = self._standings.get(agent)
-        return agent in self._finished or (standing is not None and standing.has_finished)
+        return standing is not None and standing.has_finished
 
 
 def is_checkpoint(event: Event) -> bool:
