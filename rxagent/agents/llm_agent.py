@@ -127,11 +127,15 @@ class LlmAgent(BaseAgent):
         return tuple(instruction_text(one, context) for one in (shared, self.instruction))
 
     def ends_with(self, event: Event) -> bool:
-        """True for a final answer, also of an agent that it has handed over to."""
-        if event.content is None or not event.final_response() or event.error_code:
+        """True for a final answer, its own or, after a hand-over, another agent's, who ends with it."""
+        if event.content is None or not event.final_response() or event.error_code or event.long_running_tool_ids:
             return False
-        author = self.find_agent(event.author or "")
-        return isinstance(author, LlmAgent) and not event.long_running_tool_ids
+        if event.author == self.name:
+            return True
+        below = next((agent for agent in self.sub_agents if agent.find_agent(event.author or "")), None)
+        if below is not None:
+            return below.ends_with(event)
+        return isinstance(self.parent_agent, LlmAgent) and self.parent_agent.ends_with(event)
 
     def run_async_impl(self, ctx: InvocationContext) -> Observable[Event]:
         """The agent and those it hands over to, as one piece of work."""

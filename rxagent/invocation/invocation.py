@@ -75,7 +75,7 @@ class Invocation:
         run_config: RunConfig,
         scope: CancelScope,
         ledger: Ledger,
-        on_rest: Callable[[str], object] | None = None,
+        on_rest: Callable[[str, bool], object] | None = None,
         artifact_service: BaseArtifactService | None = None,
         memory_service: BaseMemoryService | None = None,
         compaction: EventsCompactionConfig | None = None,
@@ -100,7 +100,7 @@ class Invocation:
         self.usage = Usage()
         self.llm_calls = 0
         self.calls = CallBook()
-        self.soft_stop = SoftStop(on_rest or (lambda reason: scope.cancel(reason)))
+        self.soft_stop = SoftStop(on_rest or (lambda reason, _: scope.cancel(reason)))
         self.end_invocation = False
         self.digest: SessionDigest
         """What the flow has derived from the log; set when the session was loaded."""

@@ -20,17 +20,19 @@ class SoftStop:
 
         turn    -model--tools--| rest
         tool    -model x tools-| rest         what has not started does not start
-        on_rest ---------------|              when all loops rest: the run is then stopped at once
+        on_rest ---------------|              when no loop is at work any more
 
-    on_rest(reason) is called once, by the loop that comes to rest last, or by `ask` when none is at work.
+    on_rest(reason, is_held) is called by the loop that comes to rest, or to its end, last, or by `ask` when none is at
+    work. is_held: a loop rests that wanted another step, and waits until the run is stopped; else all have ended.
     """
 
-    __slots__ = ("_asked", "_lock", "_model_scopes", "_on_rest", "_reason", "_working")
+    __slots__ = ("_asked", "_lock", "_model_scopes", "_on_rest", "_reason", "_resting", "_working")
 
-    def __init__(self, on_rest: Callable[[str], object]) -> None:
+    def __init__(self, on_rest: Callable[[str, bool], object]) -> None:
         self._on_rest = on_rest
         self._lock = threading.Lock()
         self._working = 0
+        self._resting = False
         self._asked: StopDepth | None = None
         self._reason = ""
         self._model_scopes: dict[CancelScope, None] = {}
@@ -52,7 +54,7 @@ class SoftStop:
         for scope in scopes:
             scope.cancel(reason)
         if at_rest:
-            self._on_rest(reason)
+            self._on_rest(reason, self._resting)
 
     def loop(self) -> StepLoop:
         """A model-tool loop is at work in the block that this is entered for."""
@@ -70,12 +72,13 @@ class SoftStop:
         with self._lock:
             self._working += 1
 
-    def _leave(self) -> None:
+    def _leave(self, *, rests: bool = False) -> None:
         with self._lock:
             self._working -= 1
+            self._resting = self._resting or rests
             last = not self._working and self._asked is not None
         if last:
-            self._on_rest(self._reason)
+            self._on_rest(self._reason, self._resting)
 
     def _add(self, model_scope: CancelScope) -> None:
         with self._lock:
@@ -104,7 +107,7 @@ class StepLoop:
         if self._stop._asked is None:
             return
         self._rests = True
-        self._stop._leave()
+        self._stop._leave(rests=True)
         inbox: SimpleQueue[Any] = SimpleQueue()
         scope.wait(inbox)
 
@@ -136,4 +139,4 @@ class ModelCallScope:
         self._scope.detach()
 
 
-def _nothing(_: str) -> None: ...
+def _nothing(_: str, __: bool) -> None: ...

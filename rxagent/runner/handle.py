@@ -18,6 +18,7 @@ from rxagent.invocation import Outcome, StopDepth, Usage
 from rxagent.streams import aio
 from rxagent.streams.iteration import Door
 
+from .nesting import refuse_self_wait
 from .run import Run, RunState
 from .spec import RunSpec
 
@@ -98,7 +99,7 @@ class RunHandle:
         with aio.blocking_wait(None if self._run.ended.is_set() else self._run.ledger):
             left = timeout
             while not self._run.ended.is_set():
-                again = _ASK_AGAIN if self._run.refuse_self_wait() else None
+                again = _ASK_AGAIN if refuse_self_wait(self._run) else None
                 step = left if again is None else again if left is None else min(again, left)
                 if self._run.ended.wait(step):
                     break
@@ -144,7 +145,7 @@ class RunHandle:
         try:
             while True:
                 with aio.blocking_wait(self._run.ledger):
-                    while not self._items.wait(_ASK_AGAIN if self._run.refuse_self_wait() else None):
+                    while not self._items.wait(_ASK_AGAIN if refuse_self_wait(self._run) else None):
                         pass
                 kind, value = self._items.take()
                 if kind == "end":
@@ -162,7 +163,7 @@ class RunHandle:
         try:
             while True:
                 while not self._items.ready:
-                    await woken.get(_ASK_AGAIN if self._run.refuse_self_wait() else None)
+                    await woken.get(_ASK_AGAIN if refuse_self_wait(self._run) else None)
                 kind, value = self._items.take()
                 if kind == "end":
                     return

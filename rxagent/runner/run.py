@@ -2,7 +2,7 @@
 
 line      waits for its turn; holds no thread
 worker    serves the mailbox: opens the session, then the agent's code, the appends and `on_next`
-fate      the first of completed, paused, failed, disposed decides
+fate      the first of completed, paused, failed, disposed, aborted decides
 end       the last work out, or the grace: on_run_end, the turn, the terminal event, in this order
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextvars
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal, final
 
 from reactivex import abc
@@ -69,12 +70,13 @@ class Run:
             memory_service=spec.runner.memory_service,
             compaction=spec.runner.compaction,
             resumability=spec.runner.resumability,
-            on_rest=self.abort,
+            on_rest=self._at_rest,
         )
         self.context = InvocationContext(self.invocation, spec.runner.agent, self.mailbox)
         self.ended = Gate()
         self.hooks_are_due = False  # plugins hear of errors once the message was accepted
         self._agent_is_done = False
+        self._limit_error: RunTimeoutError | None = None
         self._fate = Fate()
         self._unstarted, self._unended = Token(), Token()
         self.opening = Opening()
@@ -87,7 +89,7 @@ class Run:
         self.invocation.append_unseen = self._log.append_unseen
         self._store_turn = StoreTurn(spec.runner.session_service, spec.key, self.invocation.id)
         door.ledger = self.ledger
-        door.before_wait = self.refuse_self_wait
+        door.before_wait = partial(refuse_self_wait, self)
         self._take_backs.append(door.scope.on_cancel(self.dispose))
         self.scope.on_cancel(door.let_go)
         self.scope.on_cancel(self.ledger.strays.cancel)
@@ -119,11 +121,7 @@ class Run:
         if self._unended.is_taken:  # left before it came here: who ended it has found nothing to forget
             self.spec.runner.forget(self)
         self.line.enter(self)
-        self._attach()
-
-    def _attach(self) -> None:
-        """From here on the abort signal and the time limit may stop the run; its turn may have come already."""
-        self._take_backs += attach_stops(self, self._work_context)
+        self._take_backs += attach_stops(self, self._work_context)  # they may stop it at once; its turn may have come
         if self._unended.is_taken:  # it has ended meanwhile: nobody else takes these back
             self._part()
 
@@ -236,7 +234,7 @@ class Run:
         if self._decide(kind, reason):
             self.ledger.strays.cancel("the run has ended")
             if self.ledger.count > 1:  # cancelled work that is slow to leave
-                self._start_grace(self.spec.run_config.cancel_grace_period)
+                self._later(self.spec.run_config.cancel_grace_period, self._finish)
             self.mailbox.end()
 
     # -- decisions -----------------------------------------------------------------------------------------------------
@@ -281,6 +279,14 @@ class Run:
             self.invocation.soft_stop.ask(reason, after)
         elif not self._has_said_its_last():
             self._abort_now(reason, error)
+        else:  # unless it turns out to have more to say: a model that goes on, a step that is to follow
+            self._limit_error = error
+            self.invocation.soft_stop.ask(reason, "tool")
+
+    def _at_rest(self, reason: str, is_held: bool) -> None:
+        """No model-tool loop is at work, after a soft stop. is_held: one of them had wanted to go on."""
+        if is_held or not self._has_said_its_last():
+            self._abort_now(reason, self._limit_error)
 
     def opened(self) -> None:
         """The message is stored: stops that came before act now."""
@@ -300,21 +306,22 @@ class Run:
     def _tail(self) -> None:
         """The end of an aborted run, on a worker of its own: the old one may be stuck in a tool or in its consumer."""
         began = time.monotonic()
-        self._start_grace(self.spec.run_config.cancel_grace_period + STORING)  # a store that hangs holds no end
+        self._later(self.spec.run_config.cancel_grace_period + STORING, self._finish)  # a store that hangs holds no end
         try:
             write_tail(self, self._log, lambda: not self._unended.is_taken)
             self._outlet.drain()
         except Exception as error:  # the log takes nothing more: the next run seals what is open
             drop(error, "the tail of an aborted run")
         finally:
-            self._start_grace(max(self.spec.run_config.cancel_grace_period - (time.monotonic() - began), 0.0))
+            left = self.spec.run_config.cancel_grace_period - (time.monotonic() - began)
+            self._later(max(left, 0.0), self._finish)
             self.ledger.leave()
 
     def _on_turn_lost(self) -> None:
         self.fail(FencedError("another run took the session's turn, as this one's lease had run out"))
 
     def _stop(self, reason: str) -> None:
-        self._start_grace(self.spec.run_config.cancel_grace_period)
+        self._later(self.spec.run_config.cancel_grace_period, self._finish)
         self._cut(reason)
 
     def _cut(self, reason: str) -> None:
@@ -323,17 +330,10 @@ class Run:
         self.scope.cancel(reason)
         guarded("dispose", self._upstream.dispose)
 
-    def _start_grace(self, grace: float) -> None:
-        self._later(grace, self._finish)
-
     def _later(self, seconds: float, job: Callable[[], object]) -> None:
         self._take_backs.append(timer.after(seconds, job, self._work_context))
 
     # -- the end -------------------------------------------------------------------------------------------------------
-
-    def refuse_self_wait(self) -> bool:
-        """Raise UsageError when this code, waiting for the run, would wait for itself; True: ask again soon."""
-        return refuse_self_wait(self)
 
     def _aside(self, job: Callable[[], object]) -> None:
         try:
