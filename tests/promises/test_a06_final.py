@@ -23,7 +23,9 @@ from tests.runner.driving import APP, USER, Consumer, Ends, log, said
 from .pausing import llm
 
 
-def stopped_at(agent: BaseAgent, text: str, service: InMemorySessionService | None = None) -> tuple[Outcome, list[Event]]:
+def stopped_at(
+    agent: BaseAgent, text: str, service: InMemorySessionService | None = None
+) -> tuple[Outcome, list[Event]]:
     """How a run ends that is asked to stop inside of `on_next` of the event with this text, and the log."""
     signal, ends = AbortSignal(), Ends()
     runner = Runner(agent, app_name=APP, plugins=[ends], session_service=service or InMemorySessionService())
