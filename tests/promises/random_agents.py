@@ -134,7 +134,7 @@ class _Drawing:
             if self._often(0.15)
         }
         more: dict[str, Any] = {"output_key": "said"} if self._often(0.2) else {}
-        model = ScriptedModel(*turns, ["Done."], repeat_last=True)
+        model = ScriptedModel(*turns, ["Done."], repeat_last=True, by_history=True)
         return LlmAgent(name=name, model=model, tools=tools, sub_agents=kids, max_steps=4, **hooks, **more)
 
     def _turn(self, tools: list[ToolLike], kids: list[BaseAgent]) -> list[Any]:
