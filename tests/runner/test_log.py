@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rxagent.agents import LlmAgent
 from rxagent.errors import FencedError, SessionNotFoundError, StaleSessionError, StoreFullError
 from rxagent.events import Content, Event, FunctionResponse, Part
 from rxagent.flow.sealing import is_seal
+from rxagent.invocation import CallbackContext
+from rxagent.plugins import BasePlugin
+from rxagent.runner import Runner
 from rxagent.sessions import (
     InMemorySessionService,
     SessionKey,
@@ -21,9 +27,9 @@ from rxagent.sessions import (
     current_owner,
 )
 from rxagent.testing.invariants import log_faults, request_faults
-from rxagent.testing.scripted_model import ScriptedModel, call, gate
+from rxagent.testing.scripted_model import ScriptedModel, call, gate, pause
 
-from .driving import APP, USER, Consumer, Ends, Gate, log, put, runner_of, said, watch
+from .driving import APP, SSE, USER, Consumer, Ends, Gate, log, put, runner_of, said, watch
 
 WHOLE = ["user: Hi", "agent: call(work)", "agent: response(work)", "agent: Done."]
 
@@ -277,3 +283,56 @@ def test_seals_are_not_counted_as_saved(tmp_path: Path) -> None:
     events: Sequence[Event] = list(runner.run(USER, "s", "Hi"))
     outcome = ends.next()
     assert (len(events), outcome.events_saved, outcome.calls_sealed) == (1, 1, 1)
+
+
+def test_partials_that_were_dropped() -> None:
+    """An outcome counts the partial events whose whole was never stored, and no others."""
+    turns = [["I ", "look. ", call("work")], ["All ", "is ", gate(threading.Event())], ["All ", "is ", "well."]]
+    runner = runner_of(turns, tools=[work])
+    run = runner.start(USER, "s", "Hi", SSE)
+    for event in run:
+        if event.text == "is ":
+            run.dispose()
+    outcome = run.wait(5)
+    assert outcome is not None
+    assert (outcome.kind, outcome.partials_dropped) == ("disposed", 2)
+    run = runner.start(USER, "s", "Again", SSE)
+    outcome = run.wait(5)
+    assert outcome is not None
+    assert (outcome.kind, outcome.partials_dropped) == ("completed", 0)
+
+
+@pytest.mark.promise("A2")
+def test_an_abort_that_meets_on_event() -> None:
+    """A stored event whose on-event hook an abort cuts is shown as it was stored; then comes the seal."""
+    entered = threading.Event()
+
+    class Slow(BasePlugin):
+        async def on_event_callback(self, ctx: Any, event: Event) -> None:
+            if event.function_calls:
+                entered.set()
+                await asyncio.sleep(60)
+
+    runner = runner_of([[call("work")]], tools=[work], plugins=[Slow("slow")])
+    run = runner.start(USER, "s", "Hi")
+    assert entered.wait(5)
+    run.abort()
+    assert said(run) == ["agent: call(work)", "agent: response(work)"]
+    assert said(log(runner)) == ["user: Hi", "agent: call(work)", "agent: response(work)"]
+
+
+@pytest.mark.promise("A6")
+def test_state_is_nobodys_last_word() -> None:
+    """An event without content, which carries a callback's state, is no last word: the run can be aborted."""
+
+    def note(ctx: CallbackContext) -> None:
+        ctx.state["noted"] = True
+
+    asked = threading.Event()
+    model = ScriptedModel([lambda _: asked.set(), pause(60)])
+    run = Runner(LlmAgent(name="agent", model=model, before_agent_callback=note)).start(USER, "s", "Hi")
+    assert asked.wait(5)
+    run.abort()
+    outcome = run.wait(5)
+    assert outcome is not None
+    assert outcome.kind == "aborted"
