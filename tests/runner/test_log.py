@@ -336,3 +336,27 @@ def test_state_is_nobodys_last_word() -> None:
     outcome = run.wait(5)
     assert outcome is not None
     assert outcome.kind == "aborted"
+
+
+@pytest.mark.promise("A6")
+def test_state_behind_the_last_word() -> None:
+    """What a callback writes to the state behind the final answer takes nothing back: an abort comes too late."""
+    written, go_on = threading.Event(), threading.Event()
+
+    class Waits(BasePlugin):
+        def on_event_callback(self, ctx: Any, event: Event) -> None:
+            if event.actions.state_delta:
+                written.set()
+                assert go_on.wait(5)
+
+    def note(ctx: CallbackContext) -> None:
+        ctx.state["noted"] = True
+
+    agent = LlmAgent(name="agent", model=ScriptedModel("Hello."), after_agent_callback=note)
+    run = Runner(agent, plugins=[Waits("waits")]).start(USER, "s", "Hi")
+    assert written.wait(5)
+    run.abort()
+    go_on.set()
+    outcome = run.wait(5)
+    assert outcome is not None
+    assert (outcome.kind, said(run)) == ("completed", ["agent: Hello.", "agent: "])
