@@ -149,7 +149,7 @@ class LlmAgent(BaseAgent):
         """The callbacks and the model-tool loop; it yields where another agent takes over. For the driver."""
         ctx, asked_again = activation.context, False
         if not self._before(ctx, emit, scope):
-            asked_again = yield from run_llm_flow(self, ctx, emit, scope, activation.point)
+            asked_again = yield from run_llm_flow(self, ctx, emit, scope, activation.point, lambda: activation.is_held)
             self._after(ctx, emit, scope)
         if ctx.is_resumable:
             pauses = ctx.pauses()

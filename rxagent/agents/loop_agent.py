@@ -17,7 +17,7 @@ from rxagent.invocation import InvocationContext
 from .base import BaseAgent
 from .callbacks import OneOrMany
 from .older_flow import PauseSeen
-from .rehydration import CURRENT_SUB_AGENT, TIMES_LOOPED
+from .rehydration import CURRENT_SUB_AGENT, TIMES_LOOPED, has_escalated
 
 __all__ = ["LoopAgent"]
 
@@ -91,7 +91,7 @@ class LoopAgent(BaseAgent):
         state = ctx.agent_state or {}
         current = state.get(CURRENT_SUB_AGENT)
         place = next((place for place, agent in enumerate(self.sub_agents) if agent.name == current), 0)
-        escalated = [True] if current is not None and self._has_escalated(ctx) else []
+        escalated = [True] if current is not None and has_escalated(self, ctx) else []
 
         def look(event: Event) -> None:
             if event.actions.escalate:
@@ -108,16 +108,6 @@ class LoopAgent(BaseAgent):
                 if escalated or (ctx.invocation.progress and ctx.invocation.progress.is_at_work(agent.name)):
                     return
             place = 0
-
-    def _has_escalated(self, ctx: InvocationContext) -> bool:
-        """True when the sub-agent that is resumed has escalated before."""
-        invocation = ctx.invocation
-        for event in reversed(invocation.digest.events_of(invocation.id, invocation.session.events)):
-            if event.author == self.name and event.actions.agent_state is not None:
-                return False
-            if event.actions.escalate:
-                return True
-        return False
 
 
 def _goes_on(event: Event) -> bool:

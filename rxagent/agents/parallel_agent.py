@@ -15,6 +15,7 @@ from rxagent.streams import Mailbox, Parallel
 
 from .base import BaseAgent, names_below
 from .callbacks import OneOrMany
+from .rehydration import has_escalated
 
 __all__ = ["ParallelAgent"]
 
@@ -73,13 +74,22 @@ class ParallelAgent(BaseAgent):
             else Parallel(ctx.mailbox, ctx.ledger, [flow(agent) for agent in self.sub_agents])
         )
 
+        def release() -> None:
+            if ctx.invocation.progress is not None:
+                ctx.invocation.progress.release(names_below(self.sub_agents))
+
         def goes_on(event: Event) -> bool:
             escalates = bool(event.actions.escalate and event.author in names)
-            if escalates and ctx.invocation.progress is not None:
-                ctx.invocation.progress.release(names_below(self.sub_agents))
+            if escalates:
+                release()
             return not escalates
 
         joined = joined.pipe(ops.take_while(goes_on, inclusive=True))
-        if not ctx.is_resumable or ctx.agent_state is not None:
+        if not ctx.is_resumable:
             return joined
+        if ctx.agent_state is not None:
+            if not has_escalated(self, ctx, names):
+                return joined
+            release()
+            return rx.empty()
         return rx.concat(self._checkpoint(ctx, {}, *self.sub_agents), joined)

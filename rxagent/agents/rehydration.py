@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from rxagent.errors import AgentTreeChangedError
 from rxagent.events import Event
-from rxagent.invocation import Progress, Standing
+from rxagent.invocation import InvocationContext, Progress, Standing
 
 from .base import BaseAgent, names_below
 
-__all__ = ["CURRENT_SUB_AGENT", "TIMES_LOOPED", "rehydrated"]
+__all__ = ["CURRENT_SUB_AGENT", "TIMES_LOOPED", "has_escalated", "rehydrated"]
 
 CURRENT_SUB_AGENT = "current_sub_agent"
 TIMES_LOOPED = "times_looped"
@@ -46,6 +46,20 @@ def rehydrated(root: BaseAgent, events: Sequence[Event]) -> Progress:
                 handed_over[author] = actions.transfer_to_agent
     _check(root, standings, handed_over.values())
     return Progress(standings)
+
+
+def has_escalated(agent: BaseAgent, ctx: InvocationContext, by: Container[str] | None = None) -> bool:
+    """True when the log has an escalation in the work of this resumed agent, since its last checkpoint.
+
+    by: the authors whose escalation counts; None: all below it.
+    """
+    invocation = ctx.invocation
+    for event in reversed(invocation.digest.events_of(invocation.id, invocation.session.events)):
+        if event.author == agent.name and event.actions.agent_state is not None:
+            return False
+        if event.actions.escalate and (by is None or event.author in by):
+            return True
+    return False
 
 
 def _restarted(agent: BaseAgent | None, state: object) -> list[str]:

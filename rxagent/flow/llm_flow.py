@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
 from rxagent.events import Event
 from rxagent.invocation import InvocationContext
@@ -24,7 +24,8 @@ def run_llm_flow(
     context: InvocationContext,
     emit: Emit[Event],
     scope: CancelScope,
-    point: ResumePoint | None = None,
+    point: ResumePoint | None,
+    is_held: Callable[[], bool],
 ) -> Generator[Transfer, Event | None, bool]:
     """Steps, flat on this worker: the next one begins when the events of the one before are stored.
 
@@ -32,8 +33,9 @@ def run_llm_flow(
     It ends with a step whose last event is final, that emits nothing, or during which the run was asked to end, after
     the agent's `max_steps`, and where it pauses.
 
-    point: where an earlier run has left the agent. Returns True when the agent, resumed with nothing new after its last
-    word, was asked once more: then it no longer waits for calls that have an interim value.
+    point: where an earlier run has left the agent; None for new work. is_held: whether an agent that has taken over
+    still waits for an answer: this one asks no more until that has come. Returns True when the agent, resumed with
+    nothing new after its last word, was asked once more: then it no longer waits for calls that have an interim value.
     """
     digest = context.invocation.digest
     repair = OutputRepair(agent)
@@ -42,7 +44,7 @@ def run_llm_flow(
     with context.invocation.soft_stop.loop() as loop:
         if point is not None and point.handed_to is not None:
             last = yield Transfer(point.handed_to, emit)
-            if _ends(last):  # None, too: it still waits, or had only its end to say
+            if _ends(last) or is_held():  # None, too: it still waits, or had only its end to say
                 return False
         while not context.end_invocation:
             loop.may_step(scope)
@@ -64,7 +66,7 @@ def run_llm_flow(
             point = None
             if not waits(context) and repair.asks_again(turn.last):
                 continue
-            if _ends(turn.last) or steps == agent.max_steps or waits(context):
+            if _ends(turn.last) or steps == agent.max_steps or waits(context) or is_held():
                 return asked_again
             if context.pauses_as_before and has_paused(context):
                 return False

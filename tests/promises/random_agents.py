@@ -82,14 +82,15 @@ _TOOLS: tuple[ToolLike, ...] = (
 )
 
 
-def random_agent(seed: int) -> BaseAgent:
-    """A new agent; the same for the same seed, down to the words of its models."""
-    return _Drawing(random.Random(seed)).agent(0)
+def random_agent(seed: int, *, answers: bool = True) -> BaseAgent:
+    """A new agent; the same for the same seed, down to the words of its models. answers: of its callbacks, too."""
+    return _Drawing(random.Random(seed), answers).agent(0)
 
 
 class _Drawing:
-    def __init__(self, chance: random.Random) -> None:
+    def __init__(self, chance: random.Random, answers: bool) -> None:
         self._chance = chance
+        self._answers = answers
         self._made = 0
 
     def _often(self, share: float) -> bool:
@@ -153,7 +154,7 @@ class _Drawing:
     # -- callbacks: most only look -----------------------------------------------------------------------------------
 
     def _agent_callback(self) -> Callable[..., Any]:
-        says = Content.model("Instead.") if self._often(0.3) else None
+        says = Content.model("Instead.") if self._often(0.3) and self._answers else None
         writes_state = self._often(0.5)
 
         def callback(ctx: Any) -> Content | None:
@@ -164,9 +165,9 @@ class _Drawing:
         return callback
 
     def _model_callback(self) -> Callable[..., Any]:
-        says = LlmResponse(content=Content.model("Instead.")) if self._often(0.3) else None
+        says = LlmResponse(content=Content.model("Instead.")) if self._often(0.3) and self._answers else None
         return lambda *_: says
 
     def _tool_callback(self) -> Callable[..., Any]:
-        says = {"instead": True} if self._often(0.3) else None
+        says = {"instead": True} if self._often(0.3) and self._answers else None
         return lambda *_: says

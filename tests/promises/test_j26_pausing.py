@@ -163,3 +163,25 @@ def test_branches_wait_each_for_its_own() -> None:
     rest = marks(run(runner, questions["a"].answer({"ok": 1})))
     assert rest == ["a: A.", "a end", "both end", "flow -> c", "c: C.", "c end", "flow end"]
     assert stored(runner).count("a end") == 1
+
+
+def plain() -> str:
+    """Answer at once."""
+    return "ok"
+
+
+@pytest.mark.promise("J26")
+@pytest.mark.promise("J27")
+@pytest.mark.parametrize("kind", ["agent", "workflow"])
+def test_who_handed_over_waits_too(kind: str) -> None:
+    """While an agent that has taken over waits for an answer, though a later event of its own is another call's
+    response, the one before it asks its model nothing; when the answer comes both go on."""
+    kid = llm("kid", [*ASKS, call("plain")], ["Kid."], tools=[ASK, plain])
+    taking_over = kid if kind == "agent" else SequentialAgent(name="flow", sub_agents=[kid])
+    root = ScriptedModel([call("transfer_to_agent", agent_name=taking_over.name)], ["Never."])
+    runner = app_runner(llm("root", root, sub_agents=[taking_over]))
+    assert marks(run(runner, "Go"))[-1] == "kid: response(plain)"
+    assert [one.author for one in runner.pending(USER, "s")] == ["kid"]
+    rest = marks(run(runner, answer(last_id(runner), {"yes": True})))
+    assert rest == ["kid: Kid.", "kid end", *(["flow end"] if kind == "workflow" else []), "root end"]
+    assert len(root.calls) == 1

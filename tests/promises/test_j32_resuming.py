@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rxagent import RunConfig
+from rxagent import RunConfig, ToolContext
 from rxagent.agents import BaseAgent, LoopAgent, ParallelAgent, SequentialAgent
 from rxagent.errors import AgentTreeChangedError
 from rxagent.events import Event
@@ -330,3 +330,28 @@ def test_nothing_new_stays_paused() -> None:
     assert run(runner, "Hello?", invocation_id=id, state_delta={"n": 1}) == []
     assert log(runner) == before
     assert marks(run(runner, answer(runner.pending(USER, "s")[0].call_id, {}))) == ["a: A.", "a end", "flow end"]
+
+
+def enough(tool_context: ToolContext) -> None:
+    """End what is around."""
+    tool_context.actions.escalate = True
+
+
+@pytest.mark.promise("J32")
+@pytest.mark.parametrize(
+    ("kind", "rest"), [("loop", ["a: Bye.", "a end", "flow end"]), ("parallel", ["flow end"])], ids=["loop", "parallel"]
+)
+def test_left_at_an_escalation(kind: str, rest: list[str]) -> None:
+    """Left at the event that ends a loop, or a parallel agent, a resume does what the uncut run would have done: in a
+    loop the member that escalated comes to its end, in a parallel agent no branch goes on."""
+    service = InMemorySessionService()
+
+    def around(model: ScriptedModel) -> BaseAgent:
+        member, other = llm("a", model, tools=[enough]), llm("b", ["Never."])
+        if kind == "loop":
+            return LoopAgent(name="flow", sub_agents=[member, other])
+        return ParallelAgent(name="flow", sub_agents=[member, other], scheduler="caller")
+
+    left_at(app_runner(around(ScriptedModel([call("enough")])), service), "a: response(enough)")
+    runner = app_runner(around(ScriptedModel(["Bye."])), service)
+    assert marks(run(runner, invocation_id=log(runner)[0].invocation_id)) == rest
