@@ -185,3 +185,21 @@ def test_who_handed_over_waits_too(kind: str) -> None:
     rest = marks(run(runner, answer(last_id(runner), {"yes": True})))
     assert rest == ["kid: Kid.", "kid end", *(["flow end"] if kind == "workflow" else []), "root end"]
     assert len(root.calls) == 1
+
+
+@pytest.mark.promise("J26")
+@pytest.mark.promise("J37")
+def test_one_of_two_interim_values_is_replaced() -> None:
+    """The model goes on with the answer; the other call still owes its own, so that the agent marks no end yet."""
+
+    def hold(request: str) -> str:
+        """Say something meanwhile."""
+        return "waiting"
+
+    calls = [call("hold", request="1"), call("hold", request="2")]
+    runner = app_runner(llm("a", calls, ["Both."], ["One."], ["None."], tools=[LongRunningFunctionTool(hold)]))
+    assert marks(run(runner, "Go"))[-1] == "a: Both."
+    first, second = runner.pending(USER, "s")
+    assert marks(run(runner, first.answer({"n": 1}))) == ["a: One."]
+    assert [one.call_id for one in runner.pending(USER, "s")] == [second.call_id]
+    assert marks(run(runner, second.answer({"n": 2}))) == ["a: None.", "a end"]
