@@ -67,7 +67,7 @@ class CallBatch:
         Raises a tool's error that nobody took.
         """
         self._take_arrived()
-        while self._waiting and not self._starts_nothing and not (self.one_by_one and self._gather.pending):
+        while self._waiting and self._may_start() and not (self.one_by_one and self._gather.pending):
             run = self._waiting.popleft()
             single = self._on_worker(run) if self._on_workers else run.begin()
             if single is not None:
@@ -78,12 +78,11 @@ class CallBatch:
     @property
     def is_done(self) -> bool:
         """True when every call has ended that was to start."""
-        return (not self._waiting or self._starts_nothing) and not self._gather.pending
+        return not (self._waiting and self._may_start()) and not self._gather.pending
 
-    @property
-    def _starts_nothing(self) -> bool:
-        """True when the run is to stop after the tools that run."""
-        return self._context.invocation.soft_stop.starts_nothing
+    def _may_start(self) -> bool:
+        """False when the run is to stop after the tools that run."""
+        return self._context.invocation.soft_stop.may_start()
 
     def finish(self) -> None:
         """Wait for all. Raises a tool's error that nobody took."""

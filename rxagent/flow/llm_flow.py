@@ -43,7 +43,8 @@ def run_llm_flow(
     steps, asked_again, is_first = 0, False, True
     with context.invocation.soft_stop.loop() as loop:
         if point is not None and point.handed_to is not None:
-            last = yield Transfer(point.handed_to, emit)
+            with context.invocation.soft_stop.hand_over():
+                last = yield Transfer(point.handed_to, emit)
             if _ends(last) or is_held():  # None, too: it still waits, or had only its end to say
                 return False
         while not context.end_invocation:

@@ -144,6 +144,8 @@ class ModelTurn:
             yield instead
             return
         self._scope.check()
+        if not self._context.invocation.soft_stop.may_start():
+            return
         streaming = self._context.run_config.streaming_mode == "sse"
         answer = agent.canonical_model().generate_content(self._request, streaming)  # a throw here is no model's error
         with self._context.invocation.soft_stop.model_call(self._scope) as model_scope:
@@ -256,7 +258,8 @@ class ModelTurn:
     def _transfers(self) -> Generator[Transfer, Event | None, None]:
         """The hand-overs that events of this step have asked for."""
         while self._asked_for:
-            last = yield Transfer(self._asked_for.pop(0), self._emit)
+            with self._context.invocation.soft_stop.hand_over():
+                last = yield Transfer(self._asked_for.pop(0), self._emit)
             self.last = last or self.last
 
     def _tools(self) -> dict[str, BaseTool]:

@@ -22,7 +22,7 @@ __all__ = ["ToolRun"]
 class ToolRun:
     """Before-tool, tool, on-tool-error, after-tool; the result stands in `result` when it has ended.
 
-        begin   -before-tool.run_async--> Single, or None when it has ended already
+        begin   -before-tool.run_async--> Single, or None when there is nothing to wait for
         end     -(on_tool_error)-after-->
 
     An unknown tool ends at once with a result that tells the model which tools there are. A ToolError of the tool, or
@@ -56,13 +56,21 @@ class ToolRun:
             self._finish(error_result(f"There is no tool named {call.name!r}. The tools are: {names}."))
 
     def begin(self) -> Single[Any] | None:
-        """Ask the before-hooks, then make the tool's Single. Raises what no on-tool-error hook has taken."""
+        """Ask the before-hooks, then make the tool's Single; None when it has ended, or is not to start.
+
+        Raises what no on-tool-error hook has taken.
+        """
         if self.tool is None:
             return None
         self.scope.check()
+        stop = self.context.invocation_context.invocation.soft_stop
+        if not stop.may_start():
+            return None
         try:
             result = self._first("before_tool_callback", self._agent.before_tool_callbacks)
             self.scope.check()
+            if result is None and not stop.may_start():  # asked meanwhile
+                return None
             if result is None:
                 self.context.landing.called()
             single = self.tool.run_async(self.args, self.context) if result is None else None

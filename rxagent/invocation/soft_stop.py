@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any, final
 
@@ -37,10 +38,9 @@ class SoftStop:
         self._reason = ""
         self._model_scopes: dict[CancelScope, None] = {}
 
-    @property
-    def starts_nothing(self) -> bool:
-        """True when no further tool is to start."""
-        return self._asked == "tool"
+    def may_start(self) -> bool:
+        """False when no further model call and no further tool is to begin."""
+        return self._asked != "tool"
 
     def ask(self, reason: str, after: StopDepth) -> None:
         """Stop after the tools that run, or after the step. A later, deeper one counts."""
@@ -59,6 +59,16 @@ class SoftStop:
     def loop(self) -> StepLoop:
         """A model-tool loop is at work in the block that this is entered for."""
         return StepLoop(self)
+
+    @contextmanager
+    def hand_over(self) -> Iterator[None]:
+        """Another agent takes over from a loop: meanwhile this one is not at work, and what rests is the other's."""
+        with self._lock:
+            self._working -= 1
+        try:
+            yield
+        finally:
+            self._enter()
 
     def model_call(self, scope: CancelScope) -> ModelCallScope:
         """Around a model call: a scope that is cancelled alone when only the model is to stop."""

@@ -55,9 +55,10 @@ def cancel_everywhere(
     seen; its last event tells of the abort, and every call has its one response; or the run had said its last already,
     and ends as if nobody had asked.
 
-    how: "dispose" leaves, "abort" asks to stop by an AbortSignal. make_runner: builds the runner anew for each run, its
-    models and their scripts as well (`model.fresh()`). run_config: `RunConfig(streaming_mode="sse")` by default.
-    timeout: seconds for one run to end.
+    how: "dispose" leaves, "abort" asks to stop by an AbortSignal; "abort_after_tool" and "abort_after_turn" ask for a
+    stop that waits for the tools that run, and for the step: what these still do is no fault. make_runner: builds the
+    runner anew for each run, its models and their scripts as well (`model.fresh()`). run_config:
+    `RunConfig(streaming_mode="sse")` by default. timeout: seconds for one run to end.
 
     Raises AssertionError with all that was found, instant by instant; also when the scenario itself fails, or does
     not come to an instant again.

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from rxagent.agents import BaseAgent
 from rxagent.events import Event
 from rxagent.events.pairing import open_calls
 from rxagent.flow.sealing import ABORTED
-from rxagent.invocation import Outcome, OutcomeKind
+from rxagent.invocation import Outcome, OutcomeKind, StopDepth
 
 from .probe import Probe
 
-__all__ = ["REASON", "How", "Left", "Logged", "abort_faults", "abort_log_faults", "brief", "dispose_faults"]
+__all__ = ["DEPTHS", "REASON", "How", "Left", "Logged", "abort_faults", "abort_log_faults", "brief", "dispose_faults"]
 
-How = Literal["dispose", "abort"]
-"""Whether a run is left, or asked to stop."""
+How = Literal["dispose", "abort", "abort_after_tool", "abort_after_turn"]
+"""Whether a run is left, or asked to stop: now, after the tools that run, or after the step."""
+
+DEPTHS: Final[Mapping[How, StopDepth]] = {"abort": "now", "abort_after_tool": "tool", "abort_after_turn": "turn"}
+"""The ways to ask, and how deep each cuts."""
 
 REASON: Final = "user_stop"
+
+
+_BEGINNINGS: Final[Mapping[StopDepth, tuple[str, ...]]] = {"now": ("",), "tool": ("model", "tool"), "turn": ()}
+"""What does not begin after the stop, by the first words of its instants."""
 
 
 class Left(NamedTuple):
@@ -44,16 +51,20 @@ def dispose_faults(left: Left) -> Iterator[str]:
     yield from (f"delivered after the stop: {what}" for what in left.late)
 
 
-def abort_faults(left: Left) -> Iterator[str]:
-    """After an abort: nothing begins, no partial event is delivered, and the stream completes."""
+def abort_faults(left: Left, depth: StopDepth) -> Iterator[str]:
+    """After an abort the stream completes. After one that acts now nothing begins, and no partial event is delivered;
+    after one that waits for the tools no model call and no tool begins."""
     outcome = left.outcome
     if left.error is not None:
         yield f"the aborted run fails: {left.error!r}"
     if outcome.kind == "aborted" and not left.is_over:
         if outcome.reason != REASON:
             yield f"the outcome's reason is {outcome.reason!r}, not {REASON!r}"
-        yield from (f"began after the stop: {point}" for point in left.probe.late)
-        yield from (f"delivered after the stop: {what}" for what in left.late if what.startswith("partial"))
+        yield from (
+            f"began after the stop: {point}" for point in left.probe.late if point.startswith(_BEGINNINGS[depth])
+        )
+        if depth == "now":
+            yield from (f"delivered after the stop: {what}" for what in left.late if what.startswith("partial"))
     elif outcome.kind != left.whole:
         yield f"the outcome is {outcome.kind}, neither aborted nor {left.whole}"
 
@@ -69,8 +80,11 @@ class Logged(NamedTuple):
     agent_is_done: bool
 
 
-def abort_log_faults(kind: OutcomeKind, is_over: bool, logged: Logged, agent: BaseAgent, saved: int) -> Iterator[str]:
-    """After an abort: each call of the run is answered, the last event tells of it; or the run had said its last.
+def abort_log_faults(
+    kind: OutcomeKind, is_over: bool, logged: Logged, agent: BaseAgent, saved: int, depth: StopDepth
+) -> Iterator[str]:
+    """After an abort: each call of the run is answered, the last event tells of it; or the run had said its last, as
+    one that is asked to stop later may still do.
 
     saved: the events of the run when it is not stopped.
     """
@@ -89,7 +103,7 @@ def abort_log_faults(kind: OutcomeKind, is_over: bool, logged: Logged, agent: Ba
         yield f"the run was {kind}, and its log tells of an abort: {brief(events)}"
     elif len(events) != saved:
         yield f"the run was {kind}, but with {len(events)} events, not {saved}: {brief(events)}"
-    elif not is_over and not _had_said_its_last(logged, agent):
+    elif depth == "now" and not is_over and not _had_said_its_last(logged, agent):
         yield f"the run was {kind}, though it had not said its last when it was asked to stop: {brief(events)}"
 
 

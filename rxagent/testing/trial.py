@@ -22,7 +22,7 @@ from rxagent.streams import CancelScope, settle
 from .invariants import log_faults, request_faults
 from .leaks import quiesce
 from .probe import Probe, ProbePlugin, watched_service
-from .stops import REASON, How, Left, Logged, abort_faults, abort_log_faults, brief, dispose_faults
+from .stops import DEPTHS, REASON, How, Left, Logged, abort_faults, abort_log_faults, brief, dispose_faults
 
 __all__ = ["AFTER_THE_END", "AT_ONCE", "NOT_AGAIN", "Scenario", "Tried", "try_once"]
 
@@ -123,7 +123,7 @@ class _Consumer:
 @final
 class _Trial:
     def __init__(self, scenario: Scenario, runner: Runner, session_id: str, stop_at: str | None, how: How) -> None:
-        self.probe = Probe(stop_at, appends_go_on=how == "abort")
+        self.probe = Probe(stop_at, appends_go_on=how != "dispose")
         self.saved = 0
         self._how = how
         self.faults: list[str] = []
@@ -144,7 +144,8 @@ class _Trial:
         with plugin.watching, watched_service(self._runner.session_service, self.probe):
             signal = AbortSignal()
             dispose = self._subscribe(self._scenario.message, self._scenario.run_config, consumer, signal)
-            self.probe.arm(dispose if self._how == "dispose" else lambda: signal.set(REASON))
+            depth = DEPTHS.get(self._how)
+            self.probe.arm(dispose if depth is None else lambda: signal.set(REASON, after=depth))
             if self._stop_at == AT_ONCE:
                 self.probe.stop_now()
             self.ended = self._wait(plugin, consumer)
@@ -201,7 +202,8 @@ class _Trial:
             yield NOT_AGAIN
             return
         left = Left(plugin.outcomes[0], reference.kind, self._is_over, probe, consumer.late, consumer.error)
-        yield from dispose_faults(left) if self._how == "dispose" else abort_faults(left)
+        depth = DEPTHS.get(self._how)
+        yield from dispose_faults(left) if depth is None else abort_faults(left, depth)
         if probe.stop_took > SLOW:
             yield f"the stop took {probe.stop_took:.2f} s to return: it waited"
         left_over = [one for one in self._runner.leftovers() if one.kind == "work"]  # a pool's thread may stay
@@ -221,9 +223,10 @@ class _Trial:
         if own and own[0].author != "user":
             yield f"the run's first stored event is not the user's, but of {own[0].author}"
         said, seen = own[1:], consumer.finals
-        if self._how == "abort" and reference is not None and self.kind is not None:
+        depth = DEPTHS.get(self._how)
+        if depth is not None and reference is not None and self.kind is not None:
             logged = Logged(own, self.probe.stored, self.probe.agent_was_done)
-            yield from abort_log_faults(self.kind, self._is_over, logged, self._runner.agent, reference.saved)
+            yield from abort_log_faults(self.kind, self._is_over, logged, self._runner.agent, reference.saved, depth)
         special = [event.error_code for event in said if event.error_code and event.id not in {one.id for one in seen}]
         renamed = bool(self._runner.plugins.hooks("on_event_callback"))  # what is seen may be a replacement
         if special and not renamed:
@@ -254,7 +257,7 @@ class _Trial:
         self.faults += [f"in the next turn {fault}" for asked in plugin.requests for fault in request_faults(asked)]
         events = self._stored()
         self.faults += [f"after the next turn {fault}" for fault in log_faults(events)]
-        new = events[before:] if self._how == "abort" and before else list(dropwhile(is_seal, events[before:]))
+        new = events[before:] if self._how != "dispose" and before else list(dropwhile(is_seal, events[before:]))
         if not new or new[0].text != _NEXT:
             self.faults.append(f"after the stop, before the next message, something was stored: {brief(new[:3])}")
         left = [str(call) for call in open_calls(events) if not call.long_running]

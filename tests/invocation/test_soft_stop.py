@@ -77,14 +77,14 @@ def test_a_loop_that_ends_by_itself_rests_too() -> None:
 
 def test_only_a_deeper_stop_counts() -> None:
     """A "tool" counts after a "turn", a "turn" after a "tool" does not; the first reason stays."""
-    told, starts_nothing = Told(), list[bool]()
+    told, may_start = Told(), list[bool]()
     stop = SoftStop(told)
     asked: list[tuple[str, StopDepth]] = [("first", "turn"), ("second", "tool"), ("third", "turn")]
     with stop.loop():
         for reason, after in asked:
             stop.ask(reason, after)
-            starts_nothing.append(stop.starts_nothing)
-    assert (starts_nothing, told.reasons) == ([False, True, True], ["first"])
+            may_start.append(stop.may_start())
+    assert (may_start, told.reasons) == ([True, False, False], ["first"])
 
 
 def test_which_model_calls_are_cancelled() -> None:

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from rxagent import LlmAgent, SequentialAgent
+from rxagent.agents import BaseAgent
 from rxagent.invocation import AbortSignal, RunConfig, StopDepth, ToolContext
 from rxagent.testing.scripted_model import ScriptedModel, call
 from rxagent.testing.scripted_model import gate as model_gate
@@ -199,3 +201,54 @@ def test_a_deep_stop_in_a_model_call() -> None:
         outcome = run.wait(5)
         assert outcome is not None
         assert outcome.kind == kind
+
+
+@pytest.mark.parametrize("after", ["tool", "turn"])
+@pytest.mark.parametrize("kind", ["agent", "workflow"])
+def test_a_deep_stop_while_another_agent_has_taken_over(kind: str, after: StopDepth) -> None:
+    """It is the other one's step that may come to its end; who handed over does not hold the stop."""
+    gate = Gate()
+
+    def work() -> str:
+        """Work."""
+        gate()
+        return "done"
+
+    model = ScriptedModel([call("work")], ["Never."])
+    kid: BaseAgent = LlmAgent(name="kid", model=model, tools=[work])
+    taking_over = kid if kind == "agent" else SequentialAgent(name="flow", sub_agents=[kid])
+    root = ScriptedModel([call("transfer_to_agent", agent_name=taking_over.name)], ["Never."])
+    runner = runner_of(root, sub_agents=[taking_over])
+    run = runner.start(USER, "s", "Hi")
+    assert gate.entered.wait(5)
+    run.abort("enough", after=after)
+    gate.opened.set()
+    outcome = run.wait(5)
+    assert outcome is not None
+    assert (outcome.kind, outcome.reason, len(model.calls), len(root.calls)) == ("aborted", "enough", 1, 1)
+    assert statuses(log(runner))["work"] == {"result": "done"}
+
+
+@pytest.mark.parametrize("hook", ["before_model_callback", "before_tool_callback"])
+@pytest.mark.parametrize("mode", ["none", "parallel_subscribe"])
+def test_asked_for_in_a_hook_that_comes_before(hook: str, mode: Any) -> None:
+    """What the hook comes before does not begin any more: the model is not asked, the tool is never started."""
+    signal, ran = AbortSignal(), list[str]()
+
+    def work() -> None:
+        """Work."""
+        ran.append("tool")
+
+    model = ScriptedModel([call("work"), call("work")], ["Never."])
+    hooks: dict[str, Any] = {hook: lambda *_: signal.set("enough", after="tool")}
+    runner = runner_of(model, tools=[work], **hooks)
+    consumer = Consumer().of(
+        runner.run_async(USER, "s", "Hi", RunConfig(tool_execution_mode=mode), abort_signal=signal)
+    )
+    consumer.wait()
+    aborted(log(runner), "enough")
+    assert ran == []
+    if hook == "before_model_callback":
+        assert model.calls == []
+    else:
+        assert statuses(log(runner)) == {"work": "never_started"}
