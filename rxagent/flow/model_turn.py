@@ -278,21 +278,25 @@ class ModelTurn:
                 return  # the calls of a later chunk, too, wait for the ones before
 
     def _answer(self, batch: CallBatch) -> None:
+        event = self._show_answer(batch)
+        if event is not None and (answer := structured_answer(self._request, event)) is not None:
+            self._show(self._said(answer))
+
+    def _show_answer(self, batch: CallBatch) -> Event | None:
+        """Show what tools have asked the user, then the responses; None when there are none."""
         event = batch.answer()
         if event is None:
-            return
+            return None
         if event.actions.requested_tool_confirmations and (question := question_event(batch.calls, event)) is not None:
             self._show(question)
         self._show(event)
-        if (answer := structured_answer(self._request, event)) is not None:
-            self._show(self._said(answer))
+        return event
 
     def _answer_finished(self) -> None:
         """The step fails: calls that have finished keep their answers, the others stay open."""
         for batch in self._batches:
             batch.close()
-            if (event := batch.answer()) is not None:
-                self._show(event)
+            self._show_answer(batch)
 
 
 @final

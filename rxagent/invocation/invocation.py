@@ -123,6 +123,10 @@ class Invocation:
             return []
         return [call for call in self.digest.pauses(self.session.events) if call.invocation_id == self.id]
 
+    def is_owed_an_answer(self) -> bool:
+        """True when it waits for somebody: what an agent's end has closed meanwhile counts no longer."""
+        return bool(self.pauses()) and any(one.invocation_id == self.id for one in self.session.pending())
+
     def take_pending_state(self) -> dict[str, Any]:
         """What run-level hooks wrote, for the event that will carry it."""
         pending, self.pending_state = self.pending_state, {}

@@ -228,8 +228,8 @@ class Run:
         self._end_here()
 
     def _end_here(self) -> None:
-        """Everything is said. It is paused when the invocation still owes somebody the wait for an answer."""
-        kind: OutcomeKind = "paused" if self.invocation.pauses() else "completed"
+        """Everything is said. It is paused when the invocation is still owed an answer."""
+        kind: OutcomeKind = "paused" if self.invocation.is_owed_an_answer() else "completed"
         reason = "end_invocation" if self.context.end_invocation else None
         if self._decide(kind, reason):
             self.ledger.strays.cancel("the run has ended")

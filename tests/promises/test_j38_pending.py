@@ -13,10 +13,11 @@ from rxagent.events import Content, Event, FunctionCall, Part, ToolConfirmation
 from rxagent.events.confirmation import confirmation_call
 from rxagent.flow.rearrange import STILL_PENDING
 from rxagent.sessions import SqliteSessionService
+from rxagent.streams import Single
 from rxagent.testing.invariants import request_faults
 from rxagent.testing.scripted_model import ScriptedModel, call
 from rxagent.tools import FunctionTool, LongRunningFunctionTool, exit_loop
-from tests.runner.driving import USER, log, put
+from tests.runner.driving import USER, Ends, log, put, said
 
 from .pausing import ASK, Refunds, answer, app_runner, llm, marks, run
 
@@ -252,3 +253,36 @@ def test_a_sibling_that_escalates_closes_the_question() -> None:
     run(runner, "Go")
     [question] = runner.pending(USER, "s")
     assert (question.author, question.args) == ("c", {"question": "!"})
+
+
+@pytest.mark.promise("J38")
+def test_a_run_whose_question_was_closed_is_not_paused() -> None:
+    """When nobody is owed an answer any more, the outcome is completed, as `pending` says."""
+    ends = Ends()
+    members = [llm("a", [call("ask", question="?")], tools=[ASK]), llm("b", [call("exit_loop")], tools=[exit_loop])]
+    runner = app_runner(ParallelAgent(name="both", scheduler="caller", sub_agents=members), plugins=[ends])
+    run(runner, "Go")
+    assert runner.pending(USER, "s") == []
+    assert ends.next().kind == "completed"
+
+
+@pytest.mark.promise("J38")
+@pytest.mark.parametrize("resumable", [True, False])
+def test_a_question_is_asked_though_a_call_beside_it_fails(resumable: bool) -> None:
+    """A tool has asked, and the run fails by another one: the question stands in the log, and can be answered."""
+
+    errors = [ValueError("broken")]
+
+    def work() -> Single[str]:
+        """Fail, once."""
+        return Single.error(errors.pop()) if errors else Single.just("done")
+
+    refunds = Refunds()
+    model = ScriptedModel([call("refund", order=7), call("work")], ["Refunded."])
+    runner = app_runner(llm("a", model, tools=[refunds.tool(), work]), resumable=resumable)
+    with pytest.raises(ValueError, match="broken"):
+        run(runner, "Go")
+    [question] = runner.pending(USER, "s")
+    assert (question.name, question.args) == ("refund", {"order": 7})
+    assert "a: Refunded." in said(run(runner, question.approve()))
+    assert [order for _, order in refunds.done] == [7]
