@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from .artifacts import BaseArtifactService, FileArtifactService, InMemoryArtifactService
     from .errors import RxAgentError, ToolError, UsageError
     from .events import Content, Event, EventActions, FunctionCall, FunctionResponse, Part, State
-    from .flow import BaseEventSummarizer, EventsCompactionConfig, LlmEventSummarizer
+    from .flow import LlmEventSummarizer
     from .invocation import (
         AbortSignal,
+        BaseEventSummarizer,
         CallbackContext,
+        EventsCompactionConfig,
         InvocationContext,
         Outcome,
         ResumabilityConfig,
@@ -42,10 +44,12 @@ _HOMES = {
     "artifacts": ("BaseArtifactService", "FileArtifactService", "InMemoryArtifactService"),
     "errors": ("RxAgentError", "ToolError", "UsageError"),
     "events": ("Content", "Event", "EventActions", "FunctionCall", "FunctionResponse", "Part", "State"),
-    "flow": ("BaseEventSummarizer", "EventsCompactionConfig", "LlmEventSummarizer"),
+    "flow": ("LlmEventSummarizer",),
     "invocation": (
         "AbortSignal",
+        "BaseEventSummarizer",
         "CallbackContext",
+        "EventsCompactionConfig",
         "InvocationContext",
         "Outcome",
         "ResumabilityConfig",

@@ -11,10 +11,10 @@ from reactivex import Observable
 from rxagent.errors import ConfigError, DuplicateToolError
 from rxagent.events import Event
 from rxagent.flow import run_llm_flow
-from rxagent.flow.contents import IncludeContents
 from rxagent.flow.instructions import Instruction, instruction_text
 from rxagent.flow.output_schema import OutputSchema
 from rxagent.flow.transfer import TransferTarget
+from rxagent.history.contents import IncludeContents
 from rxagent.invocation import InvocationContext
 from rxagent.models import BaseLlm, GenerateContentConfig, LlmRegistry
 from rxagent.streams import CancelScope, Emit, Work

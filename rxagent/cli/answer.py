@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import final
 
 from rxagent.events import Event
-from rxagent.flow.sealing import ABORTED
+from rxagent.history.sealing import ABORTED
 
 from .in_words import call_in_words, response_in_words
 from .screen import Screen

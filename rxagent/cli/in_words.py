@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from rxagent.events import Event, FunctionCall, FunctionResponse
-from rxagent.flow.sealing import SEAL_STATUSES, is_seal
+from rxagent.history.sealing import SEAL_STATUSES, is_seal
 from rxagent.invocation import is_checkpoint
 from rxagent.sessions import Question
 

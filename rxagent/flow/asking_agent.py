@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from rxagent.history.contents import IncludeContents
 from rxagent.invocation import InvocationContext
 from rxagent.models import BaseLlm, GenerateContentConfig
 from rxagent.tools import BaseTool, BaseToolset
 
-from .contents import IncludeContents
 from .output_schema import OutputSchema
 from .transfer import TransferTarget
 

@@ -6,9 +6,9 @@ from typing import Final
 
 from rxagent.events import Content, Event, EventActions, FunctionResponse, Part
 from rxagent.events.pairing import LoggedCall
+from rxagent.history.sealing import ABORTED, SealStatus, seal_part
 from rxagent.invocation import Invocation
 
-from .sealing import ABORTED, SealStatus, seal_part
 from .tool_run import ToolRun
 
 __all__ = ["ABORT_WORDS", "closing_events"]

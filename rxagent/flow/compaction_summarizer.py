@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, final
 
@@ -11,9 +10,10 @@ from reactivex import Observable
 
 from rxagent.errors import ConfigError
 from rxagent.events import Content, Event, Part
+from rxagent.invocation import BaseEventSummarizer
 from rxagent.models import BaseLlm, LlmRegistry, LlmRequest, LlmResponse
 
-__all__ = ["BaseEventSummarizer", "LlmEventSummarizer"]
+__all__ = ["LlmEventSummarizer"]
 
 _PLACE: Final = "{conversation_history}"
 _PROMPT: Final = (
@@ -21,17 +21,6 @@ _PROMPT: Final = (
     "focusing on key information and decisions made, as well as any unresolved questions or tasks. The summary should "
     f"be concise and capture the essence of the interaction.\n\n{_PLACE}\n"
 )
-
-
-class BaseEventSummarizer(ABC):
-    """Makes a summary of events. One object serves many runs at once."""
-
-    @abstractmethod
-    def summarize_events(self, events: Sequence[Event]) -> Any:
-        """The summary of these events, oldest first: a text, a Content or an LlmResponse; None: no summary.
-
-        It may be deferred: an awaitable, or an Observable, of which the first value counts. An error fails the run.
-        """
 
 
 @final

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rxagent.events import Content, Event
-
-from .compaction_range import visible
-from .sealing import is_seal
+from rxagent.history.compaction_range import visible
+from rxagent.history.sealing import is_seal
 
 __all__ = ["before_the_tail", "known_prompt_tokens", "last_summary", "sliding_window", "text_size"]
 

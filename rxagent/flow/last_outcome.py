@@ -7,9 +7,9 @@ from typing import Final
 
 from rxagent.events import Event
 from rxagent.events.pairing import LoggedCall
+from rxagent.history.sealing import ABORTED, CALL_SEALED
 
 from .closing import ABORT_WORDS
-from .sealing import ABORTED, CALL_SEALED
 
 __all__ = ["LAST_OUTCOME", "last_outcome"]
 

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias, cast, final
 from reactivex import Observable
 
 from rxagent.events import Content, Event, EventActions, FunctionCall, Part, ToolConfirmation
+from rxagent.history.contents import History
 from rxagent.invocation import CallbackContext, InvocationContext
 from rxagent.models import LlmRequest, LlmResponse
 from rxagent.plugins import first, wrong_answer
@@ -19,7 +20,6 @@ from .asking_agent import AskingAgent
 from .call_batch import CallBatch
 from .call_ids import CallIds
 from .confirmation import question_event
-from .contents import History
 from .output import structured_answer
 from .repair import repair_event
 from .request import build_request, request_with_tools

@@ -1,27 +1,18 @@
-"""Repair: the last line of defence for a model's request, and the event that tells of it."""
+"""The event that tells that a request had to be repaired."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from rxagent.events import Event, Part
+from rxagent.events import Event
 from rxagent.events.pairing import LoggedCall
 from rxagent.invocation import InvocationContext
 
-from .sealing import seal_part
-
-__all__ = ["REQUEST_REPAIRED", "repair_event", "repair_part"]
+__all__ = ["REQUEST_REPAIRED", "repair_event"]
 
 REQUEST_REPAIRED: Final = "REQUEST_REPAIRED"
 """`custom_metadata["warning"]` of the event that tells of a repair."""
-
-_WHY: Final = "its response is not in the log"
-
-
-def repair_part(call: LoggedCall) -> Part:
-    """What a request says for a call without a response that no run has sealed; it is never stored."""
-    return seal_part(call, _WHY)
 
 
 def repair_event(context: InvocationContext, calls: Sequence[LoggedCall]) -> Event:

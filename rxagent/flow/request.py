@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from rxagent.history.contents import History
 from rxagent.invocation import InvocationContext, ToolContext
 from rxagent.models import LlmRequest
 from rxagent.tools import BaseTool, BaseToolset, ToolLike, as_tool
 
 from .asking_agent import AskingAgent
 from .compaction import compact_before_request
-from .contents import History
 from .output import ask_for_shape
 from .transfer import offer_transfer
 

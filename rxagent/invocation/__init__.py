@@ -3,6 +3,7 @@
 from .abort_signal import AbortSignal, StopDepth
 from .call_book import CallBook, Landing
 from .callback_context import CallbackContext, ToolContext
+from .compaction_config import BaseEventSummarizer, EventsCompactionConfig
 from .context import Agent, InvocationContext
 from .invocation import Invocation
 from .outcome import Outcome, OutcomeKind, Usage
@@ -14,8 +15,10 @@ from .soft_stop import SoftStop
 __all__ = [
     "AbortSignal",
     "Agent",
+    "BaseEventSummarizer",
     "CallBook",
     "CallbackContext",
+    "EventsCompactionConfig",
     "Invocation",
     "InvocationContext",
     "Landing",

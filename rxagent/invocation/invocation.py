@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from rxagent.errors import LlmCallsLimitExceededError, SessionNotFoundError
 from rxagent.events import Content, Event
+from rxagent.history.digest import SessionDigest
 from rxagent.streams import CancelScope, Ledger
 
 from .call_book import CallBook
+from .compaction_config import EventsCompactionConfig
 from .outcome import Usage
 from .progress import Progress
 from .resumability import ResumabilityConfig
@@ -19,8 +21,6 @@ from .soft_stop import SoftStop
 if TYPE_CHECKING:
     from rxagent.artifacts import BaseArtifactService
     from rxagent.events.pairing import LoggedCall
-    from rxagent.flow.compaction import EventsCompactionConfig
-    from rxagent.flow.digest import SessionDigest
     from rxagent.memory import BaseMemoryService
     from rxagent.sessions import BaseSessionService, Session
 

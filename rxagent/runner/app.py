@@ -8,9 +8,8 @@ from typing import Final
 
 from rxagent.agents import BaseAgent, LlmAgent
 from rxagent.errors import ConfigError
-from rxagent.flow.compaction import EventsCompactionConfig
 from rxagent.flow.compaction_summarizer import LlmEventSummarizer
-from rxagent.invocation import ResumabilityConfig
+from rxagent.invocation import EventsCompactionConfig, ResumabilityConfig
 from rxagent.plugins import BasePlugin
 
 __all__ = ["App"]

@@ -8,7 +8,7 @@ from typing import final
 
 from rxagent.errors import StaleSessionError
 from rxagent.events import TEMP_PREFIX, Content, Event, EventActions
-from rxagent.flow.sealing import ABORTED, SEAL_STATUSES, is_seal
+from rxagent.history.sealing import ABORTED, SEAL_STATUSES, is_seal
 from rxagent.invocation import Invocation, InvocationContext, Outcome, is_checkpoint
 from rxagent.sessions import GetSessionConfig
 from rxagent.streams import CancelScope, Outlet, Stopped, settle

@@ -11,9 +11,9 @@ from rxagent.artifacts.blobs import without_blobs
 from rxagent.errors import AlreadyClaimedError, SessionNotFoundError, UsageError
 from rxagent.events import Content, Event, EventActions, Part
 from rxagent.events.confirmation import read_decision
-from rxagent.flow.digest import take_digest
 from rxagent.flow.last_outcome import LAST_OUTCOME, last_outcome
-from rxagent.flow.sealing import seal_events
+from rxagent.history.digest import take_digest
+from rxagent.history.sealing import seal_events
 from rxagent.invocation import Invocation
 from rxagent.sessions import Session
 from rxagent.streams import settle

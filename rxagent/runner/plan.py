@@ -10,7 +10,7 @@ from rxagent.errors import SpanningAnswersError, UnknownCallError, UnknownInvoca
 from rxagent.events import Content, Event, FunctionResponse
 from rxagent.events.confirmation import read_decision
 from rxagent.events.pairing import LoggedCall
-from rxagent.flow.digest import SessionDigest
+from rxagent.history.digest import SessionDigest
 from rxagent.invocation import Progress
 
 if TYPE_CHECKING:

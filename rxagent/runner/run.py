@@ -20,7 +20,7 @@ from reactivex.disposable import Disposable, SerialDisposable
 from rxagent.errors import FencedError, RunError, RunTimeoutError
 from rxagent.events import Event
 from rxagent.flow.compaction import compact_after_run
-from rxagent.flow.digest import give_back_digest
+from rxagent.history.digest import give_back_digest
 from rxagent.invocation import Invocation, InvocationContext, Outcome, OutcomeKind, StopDepth
 from rxagent.streams import CancelScope, Ledger, Mailbox, Outlet, Stopped, Work, aio, drop, guarded
 from rxagent.streams.gate import Gate
@@ -366,8 +366,8 @@ class Run:
             guarded("on_run_error_callback", plugins.each, "on_run_error_callback", scope, self.context, outcome.error)
         plugins.each_guarded("on_run_end", scope, self.context, outcome)
         guarded("report", report, self.invocation, outcome)
-        if not self.ledger.count:  # else work that is out may still use it
-            give_back_digest(self.spec.key, self.invocation)
+        if self.invocation.session_or_none is not None and not self.ledger.count:  # else work may still use it
+            give_back_digest(self.spec.key, self.invocation.digest)
         guarded("close_run", self._store_turn.give_back)
         self.line.leave(self)  # before the end is told: the consumer may start, and wait for, the next turn there
         self.spec.runner.forget(self)

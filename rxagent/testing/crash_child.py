@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from rxagent.events import Content, Event, Message
 from rxagent.events.confirmation import asked_about
 from rxagent.events.pairing import Pairing, open_calls
-from rxagent.flow.sealing import is_seal
+from rxagent.history.sealing import is_seal
 from rxagent.invocation import RunConfig, ToolContext
 from rxagent.plugins import BasePlugin, PluginManager
 from rxagent.runner import Runner

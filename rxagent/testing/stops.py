@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 from rxagent.agents import BaseAgent
 from rxagent.events import Event
 from rxagent.events.pairing import open_calls
-from rxagent.flow.sealing import ABORTED
+from rxagent.history.sealing import ABORTED
 from rxagent.invocation import Outcome, OutcomeKind, StopDepth
 
 from .probe import Probe

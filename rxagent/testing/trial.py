@@ -13,7 +13,7 @@ from reactivex import Observer
 from rxagent.errors import LlmCallsLimitExceededError
 from rxagent.events import Content, Event
 from rxagent.events.pairing import open_calls
-from rxagent.flow.sealing import is_seal
+from rxagent.history.sealing import is_seal
 from rxagent.invocation import AbortSignal, OutcomeKind, RunConfig
 from rxagent.plugins import PluginManager
 from rxagent.runner import Runner

@@ -6,8 +6,7 @@ import pytest
 
 from rxagent.events import Content, Part
 from rxagent.flow.call_ids import CallIds
-
-from .logs import call
+from tests.history.logs import call
 
 
 def ids(answer: CallIds, *given: str | None, partial: bool = False) -> list[str | None]:

@@ -14,9 +14,8 @@ from reactivex import operators as ops
 from rxagent.agents import LlmAgent, SequentialAgent
 from rxagent.errors import ConfigError
 from rxagent.events import Content, Event, EventCompaction, Part
-from rxagent.flow.compaction import EventsCompactionConfig
-from rxagent.flow.compaction_summarizer import BaseEventSummarizer, LlmEventSummarizer
-from rxagent.invocation import InvocationContext, Outcome, RunConfig
+from rxagent.flow.compaction_summarizer import LlmEventSummarizer
+from rxagent.invocation import BaseEventSummarizer, EventsCompactionConfig, InvocationContext, Outcome, RunConfig
 from rxagent.models import LlmResponse
 from rxagent.plugins import BasePlugin
 from rxagent.runner import App, Runner

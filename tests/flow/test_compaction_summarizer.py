@@ -9,9 +9,8 @@ from rxagent.events import Part
 from rxagent.flow.compaction_summarizer import LlmEventSummarizer
 from rxagent.streams import CancelScope, settle
 from rxagent.testing import ScriptedModel
-
-from .logs import call as calling
-from .logs import calls, responds, response, said, user
+from tests.history.logs import call as calling
+from tests.history.logs import calls, responds, response, said, user
 
 
 def test_what_the_summarizer_reads() -> None:

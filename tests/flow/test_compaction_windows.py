@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from rxagent.events import Event, UsageMetadata
 from rxagent.flow.compaction_windows import before_the_tail, known_prompt_tokens, sliding_window
-
-from .logs import said, user
-from .summaries import summary, timed
+from tests.history.logs import said, user
+from tests.history.summaries import summary, timed
 
 
 def runs(*ids: str) -> list[Event]:

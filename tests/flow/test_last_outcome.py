@@ -9,15 +9,14 @@ import pytest
 from rxagent.events import Event
 from rxagent.events.pairing import open_calls
 from rxagent.flow.last_outcome import LAST_OUTCOME, last_outcome
-from rxagent.flow.sealing import seal_events
+from rxagent.history.sealing import seal_events
 from rxagent.invocation import AbortSignal, CallbackContext, RunConfig
 from rxagent.testing.scripted_model import ScriptedModel, call, pause
 from rxagent.tools import LongRunningFunctionTool
+from tests.history.logs import call as called
+from tests.history.logs import calls, responds, response, user
+from tests.history.logs import said as says
 from tests.runner.driving import SSE, USER, Consumer, Gate, runner_of, said
-
-from .logs import call as called
-from .logs import calls, responds, response, user
-from .logs import said as says
 
 INSTRUCTION = "Help. The last run: {temp:last_outcome?}"
 

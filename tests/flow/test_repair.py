@@ -14,20 +14,19 @@ from hypothesis import strategies as st
 from rxagent.agents import BaseAgent, LlmAgent
 from rxagent.events import Content, Event, Part
 from rxagent.events.pairing import Pairing
-from rxagent.flow.contents import History, build_contents
 from rxagent.flow.repair import REQUEST_REPAIRED, repair_event
+from rxagent.history.contents import History, build_contents
 from rxagent.runner import Runner
 from rxagent.sessions import InMemorySessionService
 from rxagent.testing.invariants import request_faults
 from rxagent.testing.scripted_model import ScriptedModel, call
 from rxagent.tools import LongRunningFunctionTool
+from tests.history.logs import call as called
+from tests.history.logs import calls, responds, response, user
+from tests.history.logs import said as says
 from tests.runner.driving import APP, USER, log, put, runner_of, said
 from tests.testing.scenarios import plain
 from tests.testing.test_everywhere_agents import KINDS
-
-from .logs import call as called
-from .logs import calls, responds, response, user
-from .logs import said as says
 
 
 def paused() -> BaseAgent:

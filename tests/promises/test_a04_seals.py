@@ -11,7 +11,7 @@ import pytest
 
 from rxagent.agents import LlmAgent, ParallelAgent
 from rxagent.events import Content, Event, FunctionResponse, Part
-from rxagent.flow.sealing import is_seal
+from rxagent.history.sealing import is_seal
 from rxagent.invocation import AbortSignal, InvocationContext, RunConfig, ToolContext
 from rxagent.plugins import BasePlugin
 from rxagent.runner import Runner

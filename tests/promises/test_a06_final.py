@@ -12,7 +12,7 @@ from reactivex import Observable
 from rxagent import AbortSignal, LoopAgent, ParallelAgent, Runner, SequentialAgent
 from rxagent.agents import BaseAgent
 from rxagent.events import Content, Event
-from rxagent.flow.sealing import ABORTED
+from rxagent.history.sealing import ABORTED
 from rxagent.invocation import Outcome
 from rxagent.models import BaseLlm, LlmRequest, LlmResponse
 from rxagent.sessions import InMemorySessionService

@@ -14,7 +14,7 @@ import pytest
 
 from rxagent.errors import RxAgentError
 from rxagent.events import Content, Event, FunctionResponse, Part
-from rxagent.flow.sealing import is_seal
+from rxagent.history.sealing import is_seal
 from rxagent.sessions import SqliteSessionService
 from rxagent.testing.invariants import log_faults, request_faults
 from rxagent.testing.scripted_model import ScriptedModel, call

@@ -11,7 +11,7 @@ import pytest
 
 from rxagent import SqliteSessionService
 from rxagent.events import Event
-from rxagent.flow.sealing import is_seal
+from rxagent.history.sealing import is_seal
 from rxagent.testing.invariants import log_faults, request_faults
 
 from .crashing import KEY, Lines, crash_everywhere, runner

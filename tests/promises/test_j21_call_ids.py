@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rxagent.events import Content, FunctionCall, Part
-from rxagent.flow.sealing import is_seal
+from rxagent.history.sealing import is_seal
 from rxagent.models import ChatCompletions, LlmResponse
 from rxagent.testing.chat_server import ChatServer
 from rxagent.testing.scripted_model import ScriptedModel, Turn, call

@@ -12,7 +12,7 @@ from rxagent import RunConfig, ToolContext
 from rxagent.agents import BaseAgent, LoopAgent, ParallelAgent, SequentialAgent
 from rxagent.errors import AgentTreeChangedError
 from rxagent.events import Event
-from rxagent.flow.sealing import is_seal
+from rxagent.history.sealing import is_seal
 from rxagent.sessions import InMemorySessionService, SqliteSessionService
 from rxagent.streams import Single
 from rxagent.testing.scripted_model import ScriptedModel, call

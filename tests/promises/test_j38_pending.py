@@ -11,7 +11,7 @@ from rxagent.agents import ParallelAgent, SequentialAgent
 from rxagent.errors import SessionNotFoundError, UsageError
 from rxagent.events import Content, Event, FunctionCall, Part, ToolConfirmation
 from rxagent.events.confirmation import confirmation_call
-from rxagent.flow.rearrange import STILL_PENDING
+from rxagent.history.rearrange import STILL_PENDING
 from rxagent.sessions import SqliteSessionService
 from rxagent.streams import Single
 from rxagent.testing.invariants import request_faults

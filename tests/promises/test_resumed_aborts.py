@@ -10,7 +10,7 @@ import pytest
 from rxagent import RunConfig
 from rxagent.agents import LoopAgent, ParallelAgent, SequentialAgent
 from rxagent.events import Content
-from rxagent.flow.sealing import ABORTED
+from rxagent.history.sealing import ABORTED
 from rxagent.sessions import InMemorySessionService
 from rxagent.streams import Single
 from rxagent.streams.workers import workers

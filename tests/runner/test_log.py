@@ -16,7 +16,7 @@ import pytest
 from rxagent.agents import LlmAgent
 from rxagent.errors import FencedError, SessionNotFoundError, StaleSessionError, StoreFullError
 from rxagent.events import Content, Event, FunctionResponse, Part
-from rxagent.flow.sealing import is_seal
+from rxagent.history.sealing import is_seal
 from rxagent.invocation import CallbackContext
 from rxagent.plugins import BasePlugin
 from rxagent.runner import Runner

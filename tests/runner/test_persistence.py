@@ -12,8 +12,7 @@ import pytest
 
 from rxagent import App, Content, Event, LlmAgent, Runner, SqliteSessionService
 from rxagent.events import EventActions
-from rxagent.flow.compaction import EventsCompactionConfig
-from rxagent.invocation import RunConfig
+from rxagent.invocation import EventsCompactionConfig, RunConfig
 from rxagent.models import LlmResponse
 from rxagent.sessions import BaseSessionService, InMemorySessionService, Session
 from rxagent.testing import ScriptedModel, call

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rxagent.flow.sealing import is_seal
+from rxagent.history.sealing import is_seal
 from rxagent.testing.invariants import log_faults
 
 from .driving import blocks

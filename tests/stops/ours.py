@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from rxagent.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
 from rxagent.events import Event
-from rxagent.flow.sealing import ABORTED, SEAL_STATUSES, is_seal
+from rxagent.history.sealing import ABORTED, SEAL_STATUSES, is_seal
 from rxagent.invocation import AbortSignal, ResumabilityConfig, RunConfig
 from rxagent.runner import AgentTool, App, Runner
 from rxagent.sessions import InMemorySessionService, SqliteSessionService

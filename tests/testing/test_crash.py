@@ -190,7 +190,7 @@ def test_calls_that_are_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_log_that_is_not_sealed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that stays open behind the next message is found."""
-    monkeypatch.setattr("rxagent.flow.digest.SessionDigest.calls_to_seal", lambda *_: [])
+    monkeypatch.setattr("rxagent.history.digest.SessionDigest.calls_to_seal", lambda *_: [])
     assert "the next message: still open:" in faults(lambda service: Runner(one_step(), session_service=service))
 
 

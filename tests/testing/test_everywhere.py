@@ -14,8 +14,8 @@ from rxagent.runner import Runner
 from rxagent.sessions import SqliteSessionService
 from rxagent.testing import ScriptedModel, call, cancel_everywhere, pause, thought
 from rxagent.tools import LongRunningFunctionTool
-from tests.flow.logs import call as called
-from tests.flow.logs import calls, user
+from tests.history.logs import call as called
+from tests.history.logs import calls, user
 
 from .scenarios import BOTH, blocking, coroutine, plain, runner_for, single
 

@@ -7,7 +7,7 @@ import pytest
 from rxagent.events import Event, ToolConfirmation
 from rxagent.events.confirmation import confirmation_call
 from rxagent.testing.invariants import log_faults, request_faults
-from tests.flow.logs import call, calls, responds, response, said, user
+from tests.history.logs import call, calls, responds, response, said, user
 
 
 def numbered(*events: Event) -> list[Event]:

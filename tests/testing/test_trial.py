@@ -122,7 +122,7 @@ def test_a_dispose_that_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_log_that_is_not_sealed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that the next turn leaves open in the log is named; its request is well formed by itself."""
-    monkeypatch.setattr("rxagent.flow.digest.SessionDigest.calls_to_seal", lambda *_: [])
+    monkeypatch.setattr("rxagent.history.digest.SessionDigest.calls_to_seal", lambda *_: [])
     text = faults(runner_for(plain, steps=1))
     assert "after the next turn a call is still open: <LoggedCall plain " in text
 

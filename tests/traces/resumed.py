@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from rxagent.flow.sealing import ABORTED
+from rxagent.history.sealing import ABORTED
 from rxagent.invocation import ResumabilityConfig
 
 from .comparer import Comparer

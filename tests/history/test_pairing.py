@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from rxagent.flow.contents import build_contents
+from rxagent.history.contents import build_contents
 
 from .logs import call, calls, responds, response, said, sent, user
 

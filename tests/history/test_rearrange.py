@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rxagent.events import REQUEST_CONFIRMATION, Event
-from rxagent.flow.contents import build_contents
+from rxagent.history.contents import build_contents
 
 from .logs import call, calls, responds, response, said, sent, shown, user
 

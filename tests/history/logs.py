@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rxagent.events import Content, Event, FunctionCall, FunctionResponse, Part
-from rxagent.flow.contents import build_contents
+from rxagent.history.contents import build_contents
 
 
 def user(*parts: Part | str, **fields: Any) -> Event:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import Final, NamedTuple, final
 
 from rxagent.events import Event, ToolConfirmation
 from rxagent.events.pairing import LoggedCall, Pairing
 from rxagent.sessions import SessionKey
 
 from .contents import History
-
-if TYPE_CHECKING:
-    from rxagent.invocation import Invocation
 
 __all__ = ["Decided", "SessionDigest", "give_back_digest", "take_digest"]
 
@@ -180,11 +177,8 @@ def take_digest(key: SessionKey, events: Sequence[Event]) -> SessionDigest:
     return digest if digest is not None and digest.fits(events) else SessionDigest()
 
 
-def give_back_digest(key: SessionKey, invocation: Invocation) -> None:
-    """Keep the digest of a run that has ended for the next one of the session; there is none if it had no turn."""
-    digest = getattr(invocation, "digest", None)
-    if digest is None:
-        return
+def give_back_digest(key: SessionKey, digest: SessionDigest) -> None:
+    """Keep the digest of a run that has ended for the next one of the session."""
     with _lock:
         _digests[key] = digest
         while len(_digests) > _MOST:

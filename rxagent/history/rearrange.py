@@ -8,7 +8,7 @@ from typing import Final, final
 from rxagent.events import Content, Event, FunctionResponse, Part
 from rxagent.events.pairing import LoggedCall
 
-from .repair import repair_part
+from .sealing import seal_part
 
 __all__ = ["STILL_PENDING", "Entry", "arranged", "current_turn", "has_gap"]
 
@@ -18,6 +18,8 @@ STILL_PENDING: Final = {
     "it, or say that it is pending.",
 }
 """What a request says for a designed pause that nobody has answered; it is never stored."""
+
+_WHY: Final = "its response is not in the log"
 
 
 @final
@@ -145,5 +147,5 @@ def _named(call: LoggedCall, part: Part) -> Part:
 
 def _pending(call: LoggedCall) -> Part:
     if not call.long_running:
-        return repair_part(call)
+        return seal_part(call, _WHY)  # no run has sealed it; this is never stored
     return Part(function_response=FunctionResponse(id=call.call_id, name=call.name, response=dict(STILL_PENDING)))

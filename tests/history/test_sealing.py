@@ -6,8 +6,8 @@ import pytest
 
 from rxagent.events import Event
 from rxagent.events.pairing import open_calls, pending_calls
-from rxagent.flow.contents import build_contents
-from rxagent.flow.sealing import ABORTED, CALL_SEALED, SealStatus, calls_to_seal, is_seal, seal_events, seal_part
+from rxagent.history.contents import build_contents
+from rxagent.history.sealing import ABORTED, CALL_SEALED, SealStatus, calls_to_seal, is_seal, seal_events, seal_part
 
 from .logs import call, calls, responds, response, said, shown, user
 

@@ -8,7 +8,7 @@ import pytest
 
 from rxagent.events import Content, Event, EventActions, EventCompaction
 from rxagent.events.pairing import Pairing
-from rxagent.flow.compaction_range import Span, fitting, still_needed, visible
+from rxagent.history.compaction_range import Span, fitting, still_needed, visible
 
 from .logs import call as calling
 from .logs import calls, responds, response, said, sent, user

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rxagent.events import Blob, Part
-from rxagent.flow.contents import build_contents
+from rxagent.history.contents import build_contents
 
 from .logs import call, responds, response, said, sent, user
 

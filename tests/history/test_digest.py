@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 from rxagent.events import Event
-from rxagent.flow import digest as module
-from rxagent.flow.digest import SessionDigest, give_back_digest, take_digest
+from rxagent.history import digest as module
+from rxagent.history.digest import SessionDigest, give_back_digest, take_digest
 from rxagent.sessions import SessionKey
 
 from .logs import call, calls, responds, response, said, user
@@ -19,8 +16,7 @@ def kept(name: str, events: list[Event]) -> SessionDigest:
     """A digest that has followed these events and was given back."""
     digest = take_digest(SessionKey("app", "me", name), events)
     digest.follow(events)
-    invocation: Any = SimpleNamespace(digest=digest)
-    give_back_digest(SessionKey("app", "me", name), invocation)
+    give_back_digest(SessionKey("app", "me", name), digest)
     return digest
 
 
@@ -40,14 +36,6 @@ def test_another_log_has_another() -> None:
     for other in (LOG[:2], [*LOG[:2], said("a", "Other.")]):
         first = kept("other", LOG[:3])
         assert take_digest(SessionKey("app", "me", "other"), other) is not first
-
-
-def test_a_run_without_a_turn_has_none() -> None:
-    """A run that never came to read its session gives nothing back."""
-    first = kept("left", LOG)
-    nothing: Any = SimpleNamespace()
-    give_back_digest(SessionKey("app", "me", "left"), nothing)
-    assert take_digest(SessionKey("app", "me", "left"), LOG) is first
 
 
 def test_the_oldest_are_dropped() -> None:

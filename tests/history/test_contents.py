@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from rxagent.events import Content, Event, Part
-from rxagent.flow.contents import History, build_contents
+from rxagent.history.contents import History, build_contents
 
 from .logs import call, calls, responds, response, said, sent, user
 
