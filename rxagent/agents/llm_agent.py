@@ -8,7 +8,7 @@ from typing import Any
 
 from reactivex import Observable
 
-from rxagent.errors import ConfigError, DuplicateToolError
+from rxagent.errors import ConfigError
 from rxagent.events import Event
 from rxagent.flow import run_llm_flow
 from rxagent.flow.instructions import Instruction, instruction_text
@@ -18,7 +18,7 @@ from rxagent.history.contents import IncludeContents
 from rxagent.invocation import InvocationContext
 from rxagent.models import BaseLlm, GenerateContentConfig, LlmRegistry
 from rxagent.streams import CancelScope, Emit, Work
-from rxagent.tools import BaseTool, BaseToolset, as_tool
+from rxagent.tools import BaseTool, BaseToolset, as_tools
 
 from .base import BaseAgent
 from .callbacks import OneOrMany, callbacks
@@ -92,7 +92,7 @@ class LlmAgent(BaseAgent):
             raise ConfigError(f"max_steps of agent {name!r} must be at least 1, not {max_steps}")
         self.instruction = instruction
         self.global_instruction = global_instruction
-        self.tools: Sequence[BaseTool | BaseToolset] = _checked(name, tools)
+        self.tools: Sequence[BaseTool | BaseToolset] = as_tools(f"agent {name!r}", tools)
         self.generate_content_config = generate_content_config or GenerateContentConfig()
         self.include_contents: IncludeContents = include_contents
         self.output_key = output_key
@@ -171,14 +171,3 @@ class LlmAgent(BaseAgent):
             peers = (agent for agent in parent.sub_agents if agent is not self)
             targets.extend(TransferTarget(agent.name, agent.description) for agent in peers)
         return targets
-
-
-def _checked(
-    agent: str, tools: Iterable[BaseTool | BaseToolset | Callable[..., Any]]
-) -> tuple[BaseTool | BaseToolset, ...]:
-    checked = tuple(tool if isinstance(tool, BaseToolset) else as_tool(tool) for tool in tools)
-    names = [tool.name for tool in checked if isinstance(tool, BaseTool)]
-    for name in names:
-        if names.count(name) > 1:
-            raise DuplicateToolError(f"agent {agent!r} has two tools named {name!r}; rename one of them")
-    return checked

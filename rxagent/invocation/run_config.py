@@ -7,9 +7,8 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
-from rxagent.errors import DuplicateToolError
 from rxagent.events import Value
-from rxagent.tools import BaseTool, BaseToolset, ToolLike, as_tool
+from rxagent.tools import BaseTool, BaseToolset, ToolLike, as_tools
 
 __all__ = ["RunConfig", "StreamingMode", "ToolExecutionMode"]
 
@@ -52,9 +51,4 @@ class RunConfig(Value):
     @field_validator("tools", mode="before")
     @classmethod
     def _as_tools(cls, given: Iterable[Any]) -> tuple[BaseTool | BaseToolset, ...]:
-        tools = tuple(one if isinstance(one, BaseToolset) else as_tool(one) for one in given)
-        names = [tool.name for tool in tools if isinstance(tool, BaseTool)]
-        for name in names:
-            if names.count(name) > 1:
-                raise DuplicateToolError(f"a run has two tools named {name!r}; rename one of them")
-        return tools
+        return as_tools("a run", given)

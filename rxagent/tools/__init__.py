@@ -11,7 +11,7 @@ from .exit_loop import exit_loop
 from .function_tool import FunctionTool, ToolLike, as_tool
 from .long_running import LongRunningFunctionTool
 from .result import error_result, internal_error_result, to_result
-from .toolset import BaseToolset, ToolFilter
+from .toolset import BaseToolset, ToolFilter, as_tools
 
 if TYPE_CHECKING:
     from .artifact_tools import LoadArtifactsTool, load_artifacts
@@ -36,6 +36,7 @@ __all__ = [
     "ToolLike",
     "TurnContext",
     "as_tool",
+    "as_tools",
     "error_result",
     "exit_loop",
     "internal_error_result",

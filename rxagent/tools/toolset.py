@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable
 from typing import TypeAlias
 
+from rxagent.errors import DuplicateToolError
 from rxagent.models.request import LlmRequest
 
 from .base import BaseTool
 from .context import CallContext, TurnContext
-from .function_tool import ToolLike
+from .function_tool import ToolLike, as_tool
 
-__all__ = ["BaseToolset", "ToolFilter"]
+__all__ = ["BaseToolset", "ToolFilter", "as_tools"]
 
 ToolFilter: TypeAlias = Collection[str] | Callable[[BaseTool, TurnContext | None], bool]
 """The names of the tools to offer, or a predicate."""
@@ -45,3 +46,16 @@ class BaseToolset(ABC):
     def close(self) -> None:
         """Give back what the toolset holds (connections, processes); may come twice."""
         return
+
+
+def as_tools(owner: str, given: Iterable[ToolLike | BaseToolset]) -> tuple[BaseTool | BaseToolset, ...]:
+    """Toolsets as they are, all else by `as_tool`. Raises ConfigError, and DuplicateToolError for two of one name.
+
+    owner: whose they are, for the error: "a run".
+    """
+    tools = tuple(one if isinstance(one, BaseToolset) else as_tool(one) for one in given)
+    names = [tool.name for tool in tools if isinstance(tool, BaseTool)]
+    for name in names:
+        if names.count(name) > 1:
+            raise DuplicateToolError(f"{owner} has two tools named {name!r}; rename one of them")
+    return tools
