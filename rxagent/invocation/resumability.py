@@ -14,7 +14,8 @@ class ResumabilityConfig:
     """How an app's runs go on after a pause, a crash or a dispose.
 
     resumable: a run pauses at an unanswered long-running call; agents write checkpoints; an answer, or
-    `invocation_id=`, goes on with the same invocation, in any process.
+    `invocation_id=`, goes on with the same invocation, in any process. What a crash has cut is done again, tool calls
+    under their ids; so is an agent's callback that had answered, when the agent's end mark was not stored yet.
     plain_text_continuation_auto_resume: ADK's older flow: a run pauses, nothing is checkpointed, and an answer starts a
     new invocation, which re-enters a sequence at the member that asked.
 
