@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping
+from functools import cache
 from types import TracebackType
 from typing import Any, Final, TypeAlias
 
@@ -33,7 +34,6 @@ __all__ = ["Runner", "Signal"]
 Signal: TypeAlias = AbortSignal | Readable
 """What may ask a run to stop."""
 
-_AS_USUAL: Final = RunConfig()
 _CLOSED: Final = "this runner is closed, and its plugins with it; make another one"
 
 
@@ -193,7 +193,7 @@ class Runner:
         if abort_signal is not None and not callable(getattr(abort_signal, "is_set", None)):
             raise TypeError(f"an abort signal is an AbortSignal, or an Event, not a {type(abort_signal).__name__}")
         key = SessionKey(self.app_name, user_id, session_id)
-        config = run_config or _AS_USUAL
+        config = run_config or _as_usual()
         return RunSpec(self, key, message, config, dict(state_delta or {}), abort_signal, invocation_id)
 
     def pending(self, user_id: str, session_id: str) -> list[Question]:
@@ -295,3 +295,9 @@ class Runner:
 
     def __repr__(self) -> str:
         return f"<Runner {self.app_name}: {self.agent!r}, {len(self._live)} runs>"
+
+
+@cache
+def _as_usual() -> RunConfig:
+    """One for all runs: it never changes. Made when the first one needs it, as its validator takes some ms to build."""
+    return RunConfig()
