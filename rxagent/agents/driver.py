@@ -27,16 +27,23 @@ Frames: TypeAlias = Generator[Transfer, Event | None, None]
 class Activation:
     """An agent's turn at work in a chain of hand-overs.
 
-    point: where an earlier run has left it; None for new work. is_held: an agent that took over from it still waits for
-    an answer, so that its own work is not done either.
+    point: where an earlier run has left it; None for new work.
     """
 
-    __slots__ = ("context", "is_held", "point")
+    __slots__ = ("_is_held", "context", "point")
 
     def __init__(self, context: InvocationContext, point: ResumePoint | None) -> None:
         self.context = context
         self.point = point
-        self.is_held = False
+        self._is_held = False
+
+    def hold(self) -> None:
+        """It, or an agent that took over from it, still waits for an answer: its work is not done."""
+        self._is_held = True
+
+    def is_held(self) -> bool:
+        """True once it was held."""
+        return self._is_held
 
 
 @runtime_checkable
@@ -138,10 +145,10 @@ class _Chain:
         progress, agent = left.context.invocation.progress, left.context.agent
         if progress is None:
             return
-        if left.is_held:
+        if left.is_held():
             progress.hold(agent.name)
             if self._frames:
-                self._frames[-1][1].is_held = True
+                self._frames[-1][1].hold()
 
     def _hand_over(self, transfer: Transfer, by: Activation) -> Event | None:
         context = by.context
@@ -157,7 +164,8 @@ class _Chain:
         self._points.clear()
         self._last = None
         _serve(target, context, transfer.emit, self._scope)
-        by.is_held = by.is_held or (progress is not None and progress.is_at_work(target.name))
+        if progress is not None and progress.is_at_work(target.name):
+            by.hold()
         return self._last
 
 

@@ -149,13 +149,14 @@ class LlmAgent(BaseAgent):
         """The callbacks and the model-tool loop; it yields where another agent takes over. For the driver."""
         ctx, asked_again = activation.context, False
         if not self._before(ctx, emit, scope):
-            asked_again = yield from run_llm_flow(self, ctx, emit, scope, activation.point, lambda: activation.is_held)
+            asked_again = yield from run_llm_flow(self, ctx, emit, scope, activation.point, activation.is_held)
             self._after(ctx, emit, scope)
         if ctx.is_resumable:
             pauses = ctx.pauses()
             waits = any(call.is_open or call.is_question for call in pauses) if asked_again else bool(pauses)
-            activation.is_held = activation.is_held or waits
-            if not activation.is_held:
+            if waits:
+                activation.hold()
+            if not activation.is_held():
                 self._mark_end(ctx, emit)
 
     @property

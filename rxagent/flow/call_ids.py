@@ -30,7 +30,7 @@ class CallIds:
 
     def __init__(self, taken: Set[str]) -> None:
         self._taken = taken
-        self._ended: set[str] = set()  # ids of this answer's calls that are whole
+        self._ended: list[str] = []  # ids of this answer's calls that are whole
         self._assembled: dict[_Mark, str] = {}
 
     def assigned(self, content: Content, *, partial: bool = False) -> Content:
@@ -45,7 +45,7 @@ class CallIds:
         given: Counter[str | None] = Counter()
         parts = tuple(self._part(part, here, given) for part in parts)
         if not partial:
-            self._ended.update(here)
+            self._ended += here
             self._assembled.clear()
         return content.model_copy(update={"parts": parts})
 

@@ -74,7 +74,7 @@ class History:
         self._pairing = Pairing()
         self._called: dict[LoggedCall, Entry] = {}  # the calls that this agent sees as its own
         self._open: dict[LoggedCall, None] = {}  # those without a response that are no designed pauses
-        self._told: set[LoggedCall] = set()
+        self._told: dict[LoggedCall, None] = {}
         self._seen_branches: dict[str | None, bool] = {None: True, "": True}
         self._arranged: list[Content] = []  # what the first entries become, as long as nothing of them changes
         self._arranged_entries = 0
@@ -106,7 +106,7 @@ class History:
     def newly_repaired(self) -> list[LoggedCall]:
         """The calls for which `contents` makes up a response, and that this has not told before."""
         fresh = [call for call in self._open if call not in self._told]
-        self._told.update(fresh)
+        self._told.update(dict.fromkeys(fresh))
         return fresh
 
     def _arrange_anew(self) -> None:

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 __all__ = ["contexts_of", "inside", "live", "refuse_self_wait", "serving"]
 
-inside: ContextVar[frozenset[Run]] = ContextVar("rxagent_inside", default=frozenset())
+inside: ContextVar[tuple[Run, ...]] = ContextVar("rxagent_inside", default=())
 """The runs that this code is part of: their tools, callbacks, hooks."""
 
-serving: ContextVar[frozenset[Run]] = ContextVar("rxagent_serving", default=frozenset())
+serving: ContextVar[tuple[Run, ...]] = ContextVar("rxagent_serving", default=())
 """The runs whose consumer this code is."""
 
 
-def live(runs: ContextVar[frozenset[Run]]) -> frozenset[Run]:
+def live(runs: ContextVar[tuple[Run, ...]]) -> tuple[Run, ...]:
     """Those that have their turn. Only these are handed on, else chained turns would keep every earlier run."""
-    return frozenset(run for run in runs.get() if run.is_live)
+    return tuple(run for run in runs.get() if run.is_live)
 
 
 def refuse_self_wait(run: Run) -> bool:
@@ -34,7 +34,7 @@ def refuse_self_wait(run: Run) -> bool:
     """
     if run.turn != "new" and not inside.get() and not serving.get():
         return False  # the usual taker is outside of all runs
-    around = live(inside) | live(serving)
+    around = (*live(inside), *live(serving))
     if run in around:
         raise UsageError("this code is part of the run that it waits for; subscribe instead of waiting")
     if run.turn != "new":
@@ -60,7 +60,7 @@ def contexts_of(run: Run) -> tuple[Context, Context]:
     work.run(home_loop.set, run.door.loop)
     work.run(current_ledger.set, run.ledger)
     work.run(enclosing_scopes.set, (*enclosing_scopes.get(), run.scope))
-    work.run(inside.set, live(inside) | {run})
+    work.run(inside.set, (*live(inside), run))
     consumer.run(current_door.set, None)
-    consumer.run(serving.set, live(serving) | {run})
+    consumer.run(serving.set, (*live(serving), run))
     return work, consumer
