@@ -17,8 +17,8 @@ _UNSUITABLE = (PydanticSerializationError, ValueError, TypeError, RecursionError
 
 def event_text(event: Event) -> str:
     """The event as ADK's JSON, without `seq`. Raises AppendError for what JSON cannot hold."""
-    try:  # in two steps, which take less of a thread's stack than one: a waiting run keeps the pages that it touched
-        return to_json(event.model_dump(by_alias=True, mode="json")).decode()
+    try:
+        return event.model_dump_json(by_alias=True)
     except _UNSUITABLE as error:
         raise AppendError(
             f"event {event.id!r} of {event.author!r} cannot be stored: {error}; "
