@@ -11,10 +11,13 @@ from rxagent.invocation import Outcome, RunConfig
 from rxagent.runner import Runner
 from rxagent.sessions import BaseSessionService, GetSessionConfig, Session
 
+from .exits import DONE, FAILED, after_stop
+from .in_words import stop_in_words
 from .interrupt import REASONS, signals_cancel
 from .options import APP_NAME
+from .screen import Screen
 
-__all__ = ["Asked", "ask", "load_session"]
+__all__ = ["Asked", "ask", "exit_of", "load_session"]
 
 _STOP_WAIT: Final = 6.0  # seconds; a little more than the grace of a stopped run
 
@@ -64,6 +67,17 @@ def ask(
             return Asked(outcome, False, [])
         after = load_session(runner.session_service, user, session, after_seq=before.last_seq if before else None)
         return Asked(outcome, True, after.events if after else [])
+
+
+def exit_of(asked: Asked, unsaved: int, screen: Screen) -> int:
+    """The exit code of a command that has asked; what went wrong is told. unsaved: characters that were shown only."""
+    if asked.is_stopped:
+        screen.note(stop_in_words(asked.saved, unsaved))
+        return after_stop(asked.outcome.reason if asked.outcome is not None else None)
+    if asked.outcome is not None and asked.outcome.kind not in ("completed", "paused"):
+        screen.note(str(asked.outcome))
+        return FAILED
+    return DONE
 
 
 def load_session(

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Final
 
-from .exits import DONE, FAILED, after_stop
+from .exits import DONE
 from .options import add_command, add_model_options, add_session_options
 
 if TYPE_CHECKING:
@@ -146,23 +146,17 @@ def _go_on(
     runner: Runner, arguments: argparse.Namespace, screen: Screen, message: Content | None, invocation_id: str | None
 ) -> int:
     from .answer import AnswerWriter
-    from .ask import ask
-    from .in_words import stop_in_words
+    from .ask import ask, exit_of
 
     writer = AnswerWriter(screen)
     try:
         asked = ask(runner, arguments.user, arguments.session, message, writer.show, invocation_id=invocation_id)
     finally:
         screen.end_line()
-    if asked.is_stopped:
-        screen.note(stop_in_words(asked.saved, writer.unsaved))
-        return after_stop(asked.outcome.reason if asked.outcome is not None else None)
-    if asked.outcome is not None and asked.outcome.kind not in ("completed", "paused"):
-        screen.note(str(asked.outcome))
-        return FAILED
-    if not asked.outcome or not asked.outcome.events_saved:
+    code = exit_of(asked, writer.unsaved, screen)
+    if code == DONE and (asked.outcome is None or not asked.outcome.events_saved):
         screen.note("Nothing was left to do.")
-    return DONE
+    return code
 
 
 def _listed(question: Question) -> dict[str, object]:

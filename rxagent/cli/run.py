@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from .exits import DONE, FAILED, after_stop
+from .exits import DONE
 from .options import add_command, add_model_options, add_session_options, add_timeout_option
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def add_to(commands: Commands) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from .answer import AnswerWriter
-    from .ask import ask
-    from .in_words import question_in_words, stop_in_words
+    from .ask import ask, exit_of
+    from .in_words import question_in_words
     from .open_runner import open_runner
     from .open_screen import open_screen
 
@@ -65,15 +65,10 @@ def _run(arguments: argparse.Namespace) -> int:
             waiting = runner.pending(arguments.user, arguments.session) if arguments.db is not None else []
     finally:
         screen.end_line()
-    if asked.is_stopped:
-        screen.note(stop_in_words(asked.saved, writer.unsaved))
-        return after_stop(asked.outcome.reason if asked.outcome is not None else None)
-    if asked.outcome is not None and asked.outcome.kind not in ("completed", "paused"):
-        screen.note(str(asked.outcome))
-        return FAILED
-    for question in waiting:
+    code = exit_of(asked, writer.unsaved, screen)
+    for question in waiting if code == DONE else ():
         screen.note(f"{question_in_words(question)}\nAnswer it: rxagent resume {arguments.agent} --db {arguments.db}")
-    return DONE
+    return code
 
 
 def _print_json(event: Event) -> None:

@@ -13,7 +13,7 @@ from rxagent.models import BaseLlm
 from rxagent.sessions import BaseSessionService, InMemorySessionService
 from rxagent.testing.scripted_model import ScriptedModel
 from rxagent.tools import FunctionTool, LongRunningFunctionTool, ToolLike
-from tests.runner.driving import APP, USER, Consumer, log
+from tests.runner.driving import APP, USER, Consumer, log, words_of
 
 __all__ = ["ASK", "Refunds", "answer", "app_runner", "left_at", "llm", "marks", "run", "stored"]
 
@@ -104,12 +104,4 @@ def _mark(event: Event) -> str:
         state = actions.agent_state
         words = [str(state[key]) for key in ("current_sub_agent", "times_looped") if key in state]
         return f"{event.author} {'-> ' + ' '.join(words) if words else '{}'}"
-    words = []
-    for part in event.parts:
-        if part.function_call is not None:
-            words.append(f"call({part.function_call.name})")
-        elif part.function_response is not None:
-            words.append(f"response({part.function_response.name})")
-        elif part.text:
-            words.append(part.text)
-    return f"{event.author}: {' '.join(words)}"
+    return f"{event.author}: {words_of(event)}"

@@ -32,6 +32,7 @@ __all__ = [
     "said",
     "watch",
     "within",
+    "words_of",
 ]
 
 APP, USER = "app", "me"
@@ -168,7 +169,7 @@ def put(runner: Runner, *events: Event, session_id: str = "s") -> None:
 
 def said(events: Iterable[Event]) -> list[str]:
     """Events in short words: `user: Hi`, `agent: call(work)`, `agent: response(work)`, `agent~ a partial`."""
-    return [f"{event.author}{'~' if event.partial else ':'} {_words(event)}" for event in events]
+    return [f"{event.author}{'~' if event.partial else ':'} {words_of(event)}" for event in events]
 
 
 def blocks(events: list[Event]) -> list[list[str]]:
@@ -182,7 +183,8 @@ def blocks(events: list[Event]) -> list[list[str]]:
     return [said(block) for block in found]
 
 
-def _words(event: Event) -> str:
+def words_of(event: Event) -> str:
+    """Its texts, and `call(name)` and `response(name)`."""
     words = []
     for part in event.parts or ():
         if part.function_call is not None:
