@@ -17,7 +17,7 @@ WAYS: Sequence[How] = ("dispose", "abort", "abort_after_tool", "abort_after_turn
 
 
 @pytest.mark.promise("J6", "llm")
-@pytest.mark.promise("A5")
+@pytest.mark.promise("A4")
 @pytest.mark.parametrize("resumable", [False, True], ids=["plain", "resumable"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_left_anywhere(seed: int, resumable: bool) -> None:
